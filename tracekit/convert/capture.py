@@ -1,0 +1,137 @@
+"""A capture on disk: found, decompressed, and identified by its content."""
+
+import gzip
+import hashlib
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import pyarrow as pa
+
+from tracekit.errors import UnreadableTraceError
+from tracekit.store.manifest import SourceFile
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd")
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The content of one or several captures.
+
+    Attributes:
+        files: Name, size and SHA-256 of each file, in the order of the names.
+        sha256: That of the one file, or over the lines `name NUL sha256`.
+    """
+
+    files: list[SourceFile]
+    sha256: str
+
+
+def check_exists(path: Path) -> None:
+    """Refuse what is not there or may not be read.
+
+    Raises:
+        UnreadableTraceError: With the reason.
+    """
+    try:
+        if path.is_dir():
+            next(path.iterdir(), None)
+        else:
+            with path.open("rb") as file:
+                if not file.read(1):
+                    raise UnreadableTraceError(f"{path} is empty (0 bytes)")
+    except FileNotFoundError:
+        raise UnreadableTraceError(f"{path} does not exist") from None
+    except OSError as error:
+        raise UnreadableTraceError(f"{path}: {error.strerror}") from error
+
+
+def fingerprint(paths: list[Path]) -> Fingerprint:
+    """Hash the files of the captures.
+
+    Raises:
+        UnreadableTraceError: A file cannot be read.
+    """
+    found: list[tuple[str, Path]] = []
+    for path in paths:
+        if path.is_dir():
+            inside = (file for file in path.rglob("*") if file.is_file())
+            found += [(file.relative_to(path).as_posix(), file) for file in inside]
+        else:
+            found.append((path.name, path))
+    files = []
+    for name, path in sorted(found):
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+        except OSError as error:
+            raise UnreadableTraceError(f"{path}: {error.strerror}") from error
+        files.append(SourceFile(name=name, bytes=size, sha256=digest))
+    if len(files) == 1 and not paths[0].is_dir():
+        return Fingerprint(files, files[0].sha256)
+    lines = "".join(f"{file.name}\0{file.sha256}\n" for file in files)
+    return Fingerprint(files, hashlib.sha256(lines.encode()).hexdigest())
+
+
+def stem(path: Path) -> str:
+    """Return the name of a capture without its suffix and that of a compression."""
+    name = path.name
+    for suffix in _COMPRESSED_SUFFIXES:
+        name = name.removesuffix(suffix)
+    return Path(name).stem
+
+
+@contextmanager
+def decompressed(path: Path, scratch: Path) -> Iterator[Path]:
+    """Yield a file with the content of `path`, decompressed into `scratch` if need be.
+
+    Raises:
+        UnreadableTraceError: The compressed data is damaged or cut short.
+    """
+    if path.is_dir():
+        yield path
+        return
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic[:2] != _GZIP and magic != _ZSTD:
+        yield path
+        return
+    target = scratch / stem(path)
+    try:
+        with target.open("wb") as plain:
+            if magic == _ZSTD:
+                with pa.OSFile(str(path)) as raw:
+                    _copy(cast("IO[bytes]", pa.CompressedInputStream(raw, "zstd")), plain)
+            else:
+                with gzip.open(path) as packed:
+                    _copy(cast("IO[bytes]", packed), plain)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(path, error) from error
+    except OSError as error:
+        # Arrow reports damaged data so; a full disk has an errno.
+        if error.errno is None:
+            raise _damaged(path, error) from error
+        raise
+    try:
+        yield target
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
+    shutil.copyfileobj(source, target, _BLOCK)
+
+
+def _damaged(path: Path, error: Exception) -> UnreadableTraceError:
+    return UnreadableTraceError(
+        f"{path.name} is damaged or cut short: {str(error).splitlines()[0]}",
+        hint="copy it again",
+    )

@@ -1,0 +1,347 @@
+"""Turns captures into a run: reads, checks, redacts, writes beside and renames."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracekit import __version__
+from tracekit.convert.capture import (
+    Fingerprint,
+    check_exists,
+    decompressed,
+    fingerprint,
+    stem,
+)
+from tracekit.convert.numbering import Numbering
+from tracekit.convert.readers import reader_for
+from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts
+from tracekit.convert.redaction import Redact, Redactor, mask_secrets
+from tracekit.convert.steps import StepFinder
+from tracekit.convert.validity import part
+from tracekit.errors import UnreadableTraceError, UsageError
+from tracekit.schema import HOST_RANK, TABLES, Scope
+from tracekit.store.manifest import Manifest, Note, Rank, Source, Window
+from tracekit.store.run import Run, open_run
+from tracekit.store.run_writer import RunWriter, output_errors
+
+_GPU_TABLES = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
+_LONGEST_NAME = 80
+# What no table of events can do without, so `--tables` does not leave it out.
+_ALWAYS = frozenset(
+    {"device", "process", "thread", "context", "stream", "clock", "run_fact"}
+) | {"rejected", "diagnostic"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is wanted of a conversion.
+
+    Attributes:
+        tables: The tables wanted; those that describe devices, processes and the
+            capture itself are always made.
+        start_ns: Rows that start earlier are left out; None for no limit.
+        end_ns: Rows that start here or later are left out; None for no limit.
+        redact: What is taken out for sharing.
+        replace: Whether a run at the destination may be replaced.
+        on_rows: Called with the number of rows so far.
+    """
+
+    tables: frozenset[str] = frozenset(TABLES)
+    start_ns: int | None = None
+    end_ns: int | None = None
+    redact: Redact = Redact.NOTHING
+    replace: bool = False
+    on_rows: Callable[[int], None] = field(default=lambda _: None)
+
+
+def convert(
+    captures: Sequence[Path], destination: Path, request: Request | None = None
+) -> Run:
+    """Convert captures into one run at `destination`.
+
+    Several captures are the ranks of one job.
+
+    Raises:
+        UnreadableTraceError: A capture is missing, damaged or of no known format, or
+            two captures have the same rank.
+        UsageError: Something is at the destination already.
+        OutputError: The run cannot be written.
+    """
+    request = request or Request()
+    _check_tables(request.tables)
+    for capture in captures:
+        check_exists(capture)
+    with RunWriter(destination, replace=request.replace) as writer, ExitStack() as open_:
+        hashing = open_.enter_context(ThreadPoolExecutor(1))
+        hashes = hashing.submit(fingerprint, list(captures))
+        conversion = _Conversion(writer, request)
+        for capture in captures:
+            scratch = writer.scratch
+            with output_errors(destination):
+                plain = open_.enter_context(decompressed(capture, scratch))
+            conversion.read(capture, plain)
+        conversion.finish(stem(captures[0]), hashes.result)
+    return open_run(destination)
+
+
+def _check_tables(tables: frozenset[str]) -> None:
+    unknown = sorted(tables - TABLES.keys())
+    if unknown:
+        raise UsageError(
+            f"there is no table `{unknown[0]}`",
+            hint=f"the tables are {', '.join(TABLES)}",
+        )
+
+
+class _Conversion:
+    """The state of one conversion."""
+
+    def __init__(self, writer: RunWriter, request: Request) -> None:
+        self._writer = writer
+        self._request = request
+        self._wanted = request.tables | _ALWAYS
+        if "step" in self._wanted:
+            # Steps are found in annotations.
+            self._read = self._wanted | {"annotation"}
+        else:
+            self._read = self._wanted
+        self._numbering = Numbering()
+        self._steps = StepFinder()
+        self._recorded_steps = False
+        self._logs: list[CaptureLog] = []
+        self._formats: list[str] = []
+        self._ranks: dict[int, RankFacts] = {}
+        self._owner: dict[int, str] = {}
+        self._rejected: Counter[tuple[str, str]] = Counter()
+        self._outside = Counter[str]()
+        self._used_devices: set[int] = set()
+        self._device_names: dict[int, str] = {}
+        self._window: tuple[int, int] | None = None
+        self._rows = 0
+        self._redactor = Redactor(request.redact)
+
+    def read(self, capture: Path, plain: Path) -> None:
+        """Write the rows of one capture."""
+        reader = reader_for(plain)
+        log = CaptureLog()
+        self._logs.append(log)
+        self._formats.append(reader.name)
+        self._numbering.begin_capture()
+        batches = reader.read(plain, name=capture.name, tables=self._read, log=log)
+        for batch in batches:
+            self._take(batch, log)
+        for rank, facts in log.ranks.items():
+            if rank in self._ranks:
+                raise UnreadableTraceError(
+                    f"{self._owner[rank]} and {capture.name} are both rank {rank}",
+                    hint="rename the files so that each holds its rank: rank-0, rank-1",
+                )
+            self._ranks[rank] = facts
+            self._owner[rank] = capture.name
+
+    def finish(self, name: str, content_of: Callable[[], Fingerprint]) -> None:
+        """Write what is known only now, and publish the run."""
+        if not self._ranks:
+            self._ranks[0] = RankFacts()
+        if "step" in self._wanted and not self._recorded_steps:
+            for rank, steps in self._steps.rows().items():
+                self._write("step", rank, _rows("step", steps))
+        self._write_clocks()
+        self._write_diagnoses()
+        tables = self._writer.close_tables()
+        content = content_of()
+        first = self._logs[0]
+        start = min(
+            (log.start_utc_ns for log in self._logs if log.start_utc_ns is not None),
+            default=None,
+        )
+        name = _run_name(name)
+        manifest = Manifest(
+            tracekit_version=__version__,
+            run_id=f"{_stamp(start)}-{name}-{content.sha256[:8]}",
+            name=name,
+            source=Source(
+                format="+".join(sorted(set(self._formats))),
+                files=content.files,
+                sha256=content.sha256,
+                tools=first.tools,
+                schema_version=first.schema_version,
+            ),
+            command=self._text(first.command),
+            settings={
+                key: self._text(value) or "" for key, value in first.settings.items()
+            },
+            gpus=[
+                self._device_names.get(device, "unknown GPU")
+                for device in sorted(self._used_devices)
+            ],
+            driver_version=first.driver_version,
+            ranks=[
+                Rank(
+                    rank=rank,
+                    origin_utc_ns=facts.origin_utc_ns,
+                    source=facts.source,
+                    hosts=sorted(self._redactor.host(host) for host in facts.hosts),
+                )
+                for rank, facts in sorted(self._ranks.items())
+            ],
+            window=None if self._window is None else Window(
+                start_ns=self._window[0], end_ns=self._window[1]
+            ),
+            tables=tables,
+            absent=self._absent(tables.keys()),
+            rejected=_notes(self._rejected),
+            skipped=_notes(self._all("skipped") + self._left_out()),
+            repaired=_notes(self._all("repaired")),
+            left_behind=_notes(self._all("left_behind")),
+        )
+        self._writer.publish(manifest)
+
+    def _take(self, batch: Batch, log: CaptureLog) -> None:
+        table = TABLES[batch.table]
+        rows = batch.rows
+        if rows.schema.names != table.arrow.names:
+            raise AssertionError(f"a reader gave {batch.table} other columns")
+        if len(self._logs) > 1:
+            rows = self._numbering.renumber(rows)
+        if table.name == "device":
+            rows = self._numbering.new_devices(rows)
+            self._note_devices(rows)
+        rows, rejected = part(table, rows)
+        if rejected.num_rows:
+            for reason, count in rejected.column("reason").value_counts().to_pylist():
+                self._rejected[table.name, reason] += count
+            self._write("rejected", batch.rank, rejected)
+        rows = self._in_time(table.name, rows)
+        if table.name == "annotation":
+            self._steps.look(batch.rank, rows)
+        elif table.name == "step":
+            self._recorded_steps = True
+        elif table.name in _GPU_TABLES:
+            self._note_activity(rows)
+        if table.scope is Scope.RANK and batch.rank != HOST_RANK:
+            log.ranks.setdefault(batch.rank, RankFacts())
+        self._write(batch.table, batch.rank, rows)
+        self._rows += rows.num_rows
+        self._request.on_rows(self._rows)
+
+    def _write(self, table: str, rank: int, rows: pa.RecordBatch) -> None:
+        if table in self._wanted:
+            self._writer.append(table, rank, self._redactor.rows(table, rows))
+
+    def _in_time(self, table: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Leave out rows that start outside of the wanted time."""
+        time = TABLES[table].time
+        start, end = self._request.start_ns, self._request.end_ns
+        if time is None or (start is None and end is None):
+            return rows
+        times = rows.column(time)
+        inside = pc.is_valid(times)
+        if start is not None:
+            inside = pc.and_(inside, pc.greater_equal(times, start))
+        if end is not None:
+            inside = pc.and_(inside, pc.less(times, end))
+        kept = rows.filter(pc.fill_null(inside, fill_value=False))
+        self._outside[table] += rows.num_rows - kept.num_rows
+        return kept
+
+    def _note_activity(self, rows: pa.RecordBatch) -> None:
+        if not rows.num_rows:
+            return
+        start = pc.min(rows.column("start_ns")).as_py()
+        end = pc.max(rows.column("end_ns")).as_py()
+        if self._window is not None:
+            start, end = min(start, self._window[0]), max(end, self._window[1])
+        self._window = (start, end)
+        devices = rows.column("device_id").unique().drop_null().to_pylist()
+        self._used_devices.update(devices)
+
+    def _note_devices(self, rows: pa.RecordBatch) -> None:
+        for row in rows.to_pylist():
+            if row["name"]:
+                self._device_names[row["device_id"]] = row["name"]
+
+    def _write_clocks(self) -> None:
+        for rank, facts in sorted(self._ranks.items()):
+            host = min(facts.hosts) if facts.hosts else None
+            clock = {"host": host, "offset_ns": 0, "method": "recorded"}
+            self._write("clock", rank, _rows("clock", [clock]))
+
+    def _write_diagnoses(self) -> None:
+        rank = min(self._ranks)
+        rows = [
+            {
+                "severity": diagnosis.severity,
+                "source": "converter",
+                "text": diagnosis.text,
+            }
+            for log in self._logs
+            for diagnosis in log.diagnoses
+        ]
+        self._write("diagnostic", rank, _rows("diagnostic", rows))
+
+    def _absent(self, present: Container[str]) -> dict[str, str]:
+        reasons: dict[str, str] = {}
+        for log in self._logs:
+            for table, reason in log.absent.items():
+                reasons.setdefault(table, reason)
+        for table in TABLES.keys() - self._wanted:
+            reasons[table] = "left out by --tables"
+        return {
+            table: reasons[table]
+            for table in TABLES
+            if table in reasons and table not in present
+        }
+
+    def _left_out(self) -> Counter[tuple[str, str]]:
+        reason = "starts outside of --time"
+        return Counter(
+            {(table, reason): count for table, count in self._outside.items() if count}
+        )
+
+    def _all(self, kind: str) -> Counter[tuple[str, str]]:
+        total: Counter[tuple[str, str]] = Counter()
+        for log in self._logs:
+            total += getattr(log, kind)
+        return total
+
+    def _text(self, text: str | None) -> str | None:
+        return None if text is None else self._redactor.text(mask_secrets(text))
+
+
+def _rows(table: str, rows: list[dict[str, object]]) -> pa.RecordBatch:
+    schema = TABLES[table].arrow
+    full = [{name: row.get(name) for name in schema.names} for row in rows]
+    return pa.RecordBatch.from_pylist(full, schema=schema)
+
+
+def _notes(counts: Counter[tuple[str, str]]) -> list[Note]:
+    return [
+        Note(what=what, count=count, reason=reason)
+        for (what, reason), count in sorted(counts.items())
+        if count
+    ]
+
+
+def _stamp(start_utc_ns: int | None) -> str:
+    if start_utc_ns is None:
+        return "00000000t000000z"
+    try:
+        start = datetime.fromtimestamp(start_utc_ns // 10**9, UTC)
+    except (OverflowError, ValueError, OSError):
+        return "00000000t000000z"
+    return start.strftime("%Y%m%dt%H%M%Sz")
+
+
+def _run_name(stem_: str) -> str:
+    name = _NOT_IN_NAMES.sub("-", stem_.lower()).strip("-._")
+    return name[:_LONGEST_NAME] or "capture"

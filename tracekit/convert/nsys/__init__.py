@@ -1,0 +1,1 @@
+"""Nsight Systems exports: what all their formats (SQLite, Parquet, Arrow) share."""

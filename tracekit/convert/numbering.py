@@ -1,0 +1,83 @@
+"""Makes the dense ids of several captures unique in their run."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracekit.convert.distinct import map_distinct
+
+_SHIFTED = {
+    "process_id": "process",
+    "end_process_id": "process",
+    "thread_id": "thread",
+    "end_thread_id": "thread",
+    "forward_thread_id": "thread",
+    "call_stack_id": "call_stack",
+}
+_DEVICES = ("device_id", "source_device_id", "destination_device_id")
+
+
+class Numbering:
+    """Ids of the captures of one run.
+
+    Process, thread and stack ids of a later capture are moved behind those of the
+    earlier ones. A GPU is one device whichever capture it is in: it is told by its
+    host and UUID, or by its host and bus address.
+    """
+
+    def __init__(self) -> None:
+        self._base: dict[str, int] = {}
+        self._next: dict[str, int] = {}
+        self._device_of: dict[int, int] = {}
+        self._devices = 0
+        self._known: dict[tuple[str, str], int] = {}
+
+    def begin_capture(self) -> None:
+        """Start the ids of the next capture."""
+        self._base = dict(self._next)
+        self._device_of = {}
+
+    def renumber(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows with ids that are unique in the run."""
+        for index, name in enumerate(rows.schema.names):
+            column = rows.column(index)
+            if name in _SHIFTED:
+                kind = _SHIFTED[name]
+                base = self._base.get(kind, 0)
+                highest = pc.max(column).as_py()
+                if highest is not None:
+                    top = base + highest + 1
+                    self._next[kind] = max(self._next.get(kind, 0), top)
+                if base:
+                    moved = pc.add(column, pa.scalar(base, column.type))
+                    rows = rows.set_column(index, name, moved)
+            elif name in _DEVICES:
+                mapped = map_distinct(column, self._device, pa.int32())
+                rows = rows.set_column(index, name, mapped)
+        return rows
+
+    def new_devices(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return those rows of `device` that no earlier capture had."""
+        fresh = [self._is_fresh(row) for row in rows.to_pylist()]
+        return rows.filter(pa.array(fresh, pa.bool_()))
+
+    def _is_fresh(self, row: dict[str, Any]) -> bool:
+        local = row["device_id"]
+        key = row["uuid"] or row["bus"]
+        if key is None:
+            return True
+        identity = (row["host"] or "", key)
+        known = self._known.get(identity)
+        if known is None:
+            self._known[identity] = self._device(local)
+            return True
+        self._device_of[local] = known
+        return False
+
+    def _device(self, local: int) -> int:
+        found = self._device_of.get(local)
+        if found is None:
+            found = self._device_of[local] = self._devices
+            self._devices += 1
+        return found

@@ -1,0 +1,23 @@
+"""The readers, in the order in which they are asked."""
+
+from pathlib import Path
+
+from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
+from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.errors import UnreadableTraceError
+
+READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader())
+
+
+def reader_for(capture: Path) -> Reader:
+    """Return the first reader that accepts `capture`.
+
+    Raises:
+        UnreadableTraceError: None does.
+    """
+    for reader in READERS:
+        if reader.accepts(capture):
+            return reader
+    known = ", ".join(reader.name for reader in READERS)
+    raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")

@@ -1,0 +1,18 @@
+"""QUERY: SQL modules, their parameters, and the engine that runs them on runs."""
+
+from tracekit.query.answer import Answer
+from tracekit.query.catalog import load_module, module_names
+from tracekit.query.engine import Limits, run_module, run_sql
+from tracekit.query.module import QueryModule
+from tracekit.query.scope import Scope
+
+__all__ = [
+    "Answer",
+    "Limits",
+    "QueryModule",
+    "Scope",
+    "load_module",
+    "module_names",
+    "run_module",
+    "run_sql",
+]

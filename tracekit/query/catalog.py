@@ -1,0 +1,130 @@
+"""The SQL modules, views and macros that ship with tracekit."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from tracekit.assets import assets
+from tracekit.errors import QueryError
+from tracekit.query.module import QueryModule, parse_module
+
+_VIEWS = "_views"
+_MACROS = "_macros"
+
+
+@dataclass(frozen=True)
+class View:
+    """A view on the tables: `_views/<name>.sql`.
+
+    Attributes:
+        name: Its name.
+        reads: Tables and views that it reads, as `recorded.<name>`.
+        sql: Its SELECT.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    sql: str
+
+
+@cache
+def module_names() -> tuple[str, ...]:
+    """Return the names of all modules, sorted."""
+    return tuple(sorted(_names(assets("queries"), "")))
+
+
+@cache
+def load_module(name: str) -> QueryModule:
+    """Return the module of that name.
+
+    Raises:
+        QueryError: There is none.
+    """
+    if name not in module_names():
+        close = [known for known in module_names() if _alike(name, known)]
+        raise QueryError(
+            f"there is no query `{name}`",
+            hint=f"did you mean {' or '.join(close[:3])}?"
+            if close
+            else "tracekit query --list names them",
+        )
+    file = assets("queries")
+    for part in name.split("."):
+        file = file / part if file.joinpath(part).is_dir() else file / f"{part}.sql"
+    return parse_module(file.read_text("utf-8"), name=name)
+
+
+def load_file(path: Path) -> QueryModule:
+    """Return the module in a file of the user's; its title names it.
+
+    Raises:
+        QueryError: It cannot be read, or its header is not as it must be.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{path}: {error}") from error
+    first = text.partition("\n")[0].removeprefix("--").strip()
+    return parse_module(text, name=first.partition(":")[0] or path.stem)
+
+
+@cache
+def views() -> tuple[View, ...]:
+    """Return the views, each after those that it reads."""
+    found = {}
+    for file in (assets("queries") / _VIEWS).iterdir():
+        if file.name.endswith(".sql"):
+            view = _view(file)
+            found[view.name] = view
+    ordered: list[View] = []
+
+    def add(view: View) -> None:
+        if view in ordered:
+            return
+        for name in view.reads:
+            if name in found:
+                add(found[name])
+        ordered.append(view)
+
+    for name in sorted(found):
+        add(found[name])
+    return tuple(ordered)
+
+
+@cache
+def macros() -> tuple[str, ...]:
+    """Return the files of macros, in the order of their names."""
+    files = (assets("queries") / _MACROS).iterdir()
+    return tuple(
+        file.read_text("utf-8")
+        for file in sorted(files, key=lambda file: file.name)
+        if file.name.endswith(".sql")
+    )
+
+
+def _view(file: Traversable) -> View:
+    name = file.name.removesuffix(".sql")
+    module = parse_module(file.read_text("utf-8"), name=name)
+    return View(name, tuple(read.table for read in module.reads), module.sql)
+
+
+def _names(folder: Traversable, prefix: str) -> list[str]:
+    names: list[str] = []
+    for entry in folder.iterdir():
+        if entry.name.startswith(("_", ".")):
+            continue
+        if entry.is_dir():
+            names += _names(entry, f"{prefix}{entry.name}.")
+        elif entry.name.endswith(".sql"):
+            names.append(prefix + entry.name.removesuffix(".sql"))
+    return names
+
+
+def _alike(name: str, known: str) -> bool:
+    import difflib
+
+    if name and name in known:
+        return True
+    last = known.rpartition(".")[2]
+    return difflib.SequenceMatcher(None, name, known).ratio() > 0.75 or name == last

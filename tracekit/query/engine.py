@@ -1,0 +1,196 @@
+"""Runs SQL modules and ad-hoc SQL on runs."""
+
+from collections.abc import Sequence
+
+import duckdb
+import pyarrow as pa
+
+from tracekit.errors import QueryError, TracekitError
+from tracekit.query.answer import Answer
+from tracekit.query.module import QueryModule
+from tracekit.query.scope import Scope
+from tracekit.query.session import Limits, Session
+from tracekit.query.window import all_tables, check_scope, show_window
+from tracekit.store.run import Run
+
+
+def run_module(
+    module: QueryModule,
+    runs: Sequence[Run],
+    parameters: dict[str, str] | None = None,
+    *,
+    scope: Scope | None = None,
+    limits: Limits | None = None,
+) -> Answer:
+    """Run a module on each run, and on each rank by itself unless it compares them.
+
+    Returns:
+        The rows of all of them; `run_id` and `rank` come first where there are
+        several runs or ranks.
+
+    Raises:
+        QueryError: A parameter, an option or the statement does not work.
+    """
+    scope = scope or Scope()
+    values = module.bind(parameters or {})
+    check_scope(module, scope)
+    _check_one_select(module)
+    several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
+    tables: list[pa.Table] = []
+    memberships: list[str] = []
+    reasons: list[str] = []
+    with Session(runs, limits or Limits()) as session:
+        for run in runs:
+            for ranks in _groups(run, module, scope):
+                reason = _missing(module, run)
+                if reason is not None and reason not in reasons:
+                    reasons.append(reason)
+                membership = show_window(session, run, module, scope, ranks)
+                if membership is not None and membership not in memberships:
+                    memberships.append(membership)
+                table = _run(session, module, values)
+                if several:
+                    rank = ranks[0] if module.per_rank else None
+                    table = _with_source(table, run.run_id, rank)
+                tables.append(table)
+    if not tables:
+        raise QueryError("none of the runs has a rank that was asked for")
+    return Answer(
+        table=pa.concat_tables(tables),
+        membership="; ".join(memberships) or None,
+        reasons=tuple(reasons),
+    )
+
+
+def run_sql(text: str, runs: Sequence[Run], *, limits: Limits | None = None) -> Answer:
+    """Run one SELECT on the views of all runs; it can write nothing.
+
+    The text goes through `query()`, which takes one SELECT statement and nothing
+    that writes, inside of an expression or not.
+
+    Raises:
+        QueryError: It is no SELECT, or does not work.
+    """
+    with SqlSession(runs, limits=limits) as session:
+        return session.run(text)
+
+
+class SqlSession:
+    """Ad-hoc SQL on runs, statement after statement; a context manager."""
+
+    def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        self._session = Session(runs, limits or Limits())
+        try:
+            self._session.show_all(runs)
+        except BaseException:
+            self._session.close()
+            raise
+
+    def __enter__(self) -> "SqlSession":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._session.close()
+
+    def run(self, text: str) -> Answer:
+        """Run one SELECT.
+
+        Raises:
+            QueryError: It is no SELECT, or does not work.
+        """
+        statement = text.strip().rstrip(";").strip()
+        if not statement:
+            raise QueryError("there is no SQL to run")
+        try:
+            relation = self._session.connection.sql(
+                "FROM query($text)", params={"text": statement}
+            )
+            return Answer(relation.to_arrow_table())
+        except duckdb.Error as error:
+            raise QueryError(_first_lines(error), hint=_hint(error)) from error
+
+
+def _groups(run: Run, module: QueryModule, scope: Scope) -> list[tuple[int, ...]]:
+    ranks = run.ranks
+    if scope.ranks is not None:
+        ranks = tuple(rank for rank in ranks if rank in scope.ranks)
+    if not ranks:
+        return []
+    return [(rank,) for rank in ranks] if module.per_rank else [ranks]
+
+
+def _missing(module: QueryModule, run: Run) -> str | None:
+    """Return why the module has no answer on this run, or None."""
+    needed = module.needs
+    if needed:
+        empty = [table for table in needed if not run.manifest.rows(table)]
+    else:
+        wanted = sorted(all_tables(module))
+        empty = [] if any(run.manifest.rows(table) for table in wanted) else wanted
+    if not empty:
+        return None
+    absent = run.manifest.absent
+    because = next((absent[table] for table in empty if table in absent), None)
+    reason = f"{module.name} needs {' or '.join(empty)}, which {run.run_id} has none of"
+    return reason if because is None else f"{reason}: {because}"
+
+
+def _run(
+    session: Session, module: QueryModule, values: dict[str, bool | int | float | str]
+) -> pa.Table:
+    try:
+        relation = session.connection.sql(module.sql, params=values or None)
+        return relation.to_arrow_table()
+    except duckdb.Error as error:
+        raise QueryError(
+            f"{module.name}: {_first_lines(error)}", hint=_hint(error)
+        ) from error
+
+
+def _with_source(table: pa.Table, run_id: str, rank: int | None) -> pa.Table:
+    count = table.num_rows
+    names = ["run_id", *table.column_names]
+    columns = [pa.array([run_id] * count, pa.string()), *table.columns]
+    if rank is not None:
+        names.insert(1, "rank")
+        columns.insert(1, pa.array([rank] * count, pa.int32()))
+    return pa.Table.from_arrays(columns, names)
+
+
+def _check_one_select(module: QueryModule) -> None:
+    """Refuse a module that is not one SELECT, or that writes inside of one."""
+    try:
+        with duckdb.connect() as connection:
+            statements = connection.extract_statements(module.sql)
+    except duckdb.Error as error:
+        raise QueryError(f"{module.name}: {_first_lines(error)}") from error
+    if len(statements) != 1 or statements[0].type is not duckdb.StatementType.SELECT:
+        raise QueryError(f"{module.name} is not one SELECT statement")
+
+
+def _first_lines(error: Exception) -> str:
+    """Return DuckDB's message without the echo of the statement."""
+    lines = []
+    for line in str(error).splitlines():
+        if line.startswith("LINE "):
+            break
+        if line.strip():
+            lines.append(line.strip())
+    text = " ".join(lines)
+    return text.partition(": ")[2] or text
+
+
+def _hint(error: Exception) -> str | None:
+    text = str(error)
+    if "Candidate" in text or "Did you mean" in text:
+        return None
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "give it more: --memory-limit 4GB"
+    if "SELECT statement" in text:
+        return "tracekit sql takes one SELECT; it can read the runs and write nothing"
+    if "disabled by configuration" in text:
+        return "the SQL sees the tables of the given runs and nothing else"
+    return None
+
+
+__all__ = ["Limits", "SqlSession", "TracekitError", "run_module", "run_sql"]

@@ -1,0 +1,287 @@
+"""Reads the header of a SQL module: one file, one question.
+
+A header is the block of `--` lines at the top::
+
+    -- kernels.by_device: where GPU time goes, by device and kernel.
+    --
+    -- What the numbers mean, and what they leave out.
+    --
+    -- reads:
+    --   kernel    rows
+    -- needs:
+    --   kernel
+    -- parameters:
+    --   limit    BIGINT = 20   Rows to return, 0 for all.
+    -- columns:
+    --   device_id    INTEGER   The device, as in the device table.
+
+`reads` names the tables and views, each with what a window does to it: `rows` takes
+whole rows, `clip` cuts intervals to the window, `lookup` takes everything. `needs`
+names those without which there is no answer (by default every one that is no lookup,
+and any one of them will do). `scope: run` runs the module once over all ranks.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from tracekit.errors import QueryError
+from tracekit.schema import Type
+
+_TITLE = re.compile(r"(?P<name>[a-z0-9_.]+): (?P<summary>.+)")
+_READ = re.compile(r"(?P<table>\w+)\s+(?P<membership>rows|clip|lookup)")
+_PARAMETER = re.compile(
+    r"(?P<name>\w+)\s+(?P<type>[A-Z]+)(?:\s*=\s*(?P<default>\S+))?\s{2,}(?P<help>.+)"
+)
+_COLUMN = re.compile(r"(?P<name>\w+)\s+(?P<type>[A-Z]+)\s{2,}(?P<help>.+)")
+_SECTION = re.compile(r"(?P<title>reads|needs|parameters|columns|scope):\s*(?P<rest>.*)")
+
+Value = bool | int | float | str
+
+
+class Membership(Enum):
+    """What a time window does to the rows of a table."""
+
+    ROWS = "rows"
+    CLIP = "clip"
+    LOOKUP = "lookup"
+
+
+@dataclass(frozen=True)
+class Read:
+    """A table or view that a module reads."""
+
+    table: str
+    membership: Membership
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a module; one without a default must be given."""
+
+    name: str
+    type: Type
+    default: Value | None
+    help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is None
+
+    def value(self, text: str) -> Value:
+        """Return the value that `text` stands for.
+
+        Raises:
+            QueryError: It is none of this type, or no choice.
+        """
+        if self.choices and text not in self.choices:
+            raise QueryError(
+                f"{self.name} is `{text}`", hint=f"it is one of {', '.join(self.choices)}"
+            )
+        try:
+            return _parse(self.type, text)
+        except ValueError:
+            raise QueryError(
+                f"{self.name} is `{text}`, which is no {self.type.value}"
+            ) from None
+
+    def describe(self) -> str:
+        """Return type and default in a few words."""
+        kind = "|".join(self.choices) or self.type.value
+        return kind if self.default is None else f"{kind}, {self.default}"
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column of the answer."""
+
+    name: str
+    type: Type
+    help: str
+
+
+@dataclass(frozen=True)
+class QueryModule:
+    """A SQL module and what its header says.
+
+    Attributes:
+        name: Its name, which is its path.
+        summary: What it answers, in one line.
+        description: What the numbers mean.
+        reads: The tables and views it reads.
+        needs: Tables that must have rows, all of them; empty if any of those it reads
+            will do.
+        parameters: Its parameters.
+        columns: The columns of its answer.
+        per_rank: Whether it runs for each rank by itself.
+        sql: The statement.
+    """
+
+    name: str
+    summary: str
+    description: str
+    reads: tuple[Read, ...]
+    needs: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    columns: tuple[OutputColumn, ...]
+    per_rank: bool
+    sql: str
+
+    def bind(self, given: dict[str, str]) -> dict[str, Value]:
+        """Return the values of all parameters.
+
+        Raises:
+            QueryError: A name is unknown, a value does not fit, or one is missing.
+        """
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                raise QueryError(
+                    f"{self.name} has no parameter `{name}`", hint=self._parameters()
+                )
+        values: dict[str, Value] = {}
+        for name, parameter in known.items():
+            if name in given:
+                values[name] = parameter.value(given[name])
+            elif parameter.default is None:
+                raise QueryError(
+                    f"{self.name} needs the parameter `{name}`",
+                    hint=f"-p {name}=... ({parameter.help})",
+                )
+            else:
+                values[name] = parameter.default
+        return values
+
+    def _parameters(self) -> str:
+        if not self.parameters:
+            return "it has no parameters"
+        named = [f"{p.name} ({p.describe()})" for p in self.parameters]
+        return "its parameters are " + " and ".join(
+            [", ".join(named[:-1]), named[-1]] if len(named) > 1 else named
+        )
+
+
+def parse_module(text: str, *, name: str) -> QueryModule:
+    """Read a SQL module.
+
+    Args:
+        text: The file.
+        name: The name that its title must have.
+
+    Raises:
+        QueryError: The header is not as it must be; the message names the line.
+    """
+    header, sql = _split(text)
+    if not header:
+        raise QueryError(
+            f"{name} has no header",
+            hint="begin it with `-- name: what it answers.`, or use tracekit sql",
+        )
+    title = _TITLE.fullmatch(header[0])
+    if title is None or title["name"] != name:
+        raise QueryError(
+            f"{name}: its first line is not `-- {name}: <what it answers>.`"
+        )
+    sections = _sections(header[1:], name)
+    scope = " ".join(sections["scope"]).strip() or "rank"
+    if scope not in ("rank", "run"):
+        raise QueryError(f"{name}: scope is `{scope}`, not rank or run")
+    return QueryModule(
+        name=name,
+        summary=title["summary"].rstrip("."),
+        description="\n".join(sections["description"]).strip(),
+        reads=tuple(_read(line, name) for line in sections["reads"]),
+        needs=tuple(word for line in sections["needs"] for word in line.split()),
+        parameters=tuple(_parameter(line, name) for line in sections["parameters"]),
+        columns=tuple(_column(line, name) for line in sections["columns"]),
+        per_rank=scope == "rank",
+        sql=sql,
+    )
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    lines = text.splitlines()
+    header = []
+    for line in lines:
+        if not line.startswith("--"):
+            break
+        header.append(line[2:].removeprefix(" ").rstrip())
+    return header, "\n".join(lines[len(header) :]).strip()
+
+
+def _sections(lines: list[str], name: str) -> dict[str, list[str]]:
+    """Part the header; a line that is indented further continues the one before."""
+    sections: dict[str, list[str]] = {
+        key: []
+        for key in ("description", "reads", "needs", "parameters", "columns", "scope")
+    }
+    current = "description"
+    for line in lines:
+        match = _SECTION.fullmatch(line)
+        if match:
+            current = match["title"]
+            if match["rest"]:
+                sections[current].append(match["rest"])
+        elif current == "description":
+            sections[current].append(line)
+        elif line.startswith("     ") and sections[current]:
+            sections[current][-1] += " " + line.strip()
+        elif line.startswith("  ") and line.strip():
+            sections[current].append(line.strip())
+        elif line:
+            raise QueryError(f"{name}: cannot read the header line `-- {line}`")
+    return sections
+
+
+def _read(line: str, name: str) -> Read:
+    match = _READ.fullmatch(line)
+    if match is None:
+        raise QueryError(f"{name}: reads `{line}` is not `<table>  rows|clip|lookup`")
+    return Read(match["table"], Membership(match["membership"]))
+
+
+def _parameter(line: str, name: str) -> Parameter:
+    match = _PARAMETER.fullmatch(line)
+    if match is None:
+        raise QueryError(
+            f"{name}: parameter `{line}` is not `<name>  <TYPE> = <default>  <help>`"
+        )
+    kind = _type(match["type"], name)
+    # `One of a, b or c.` at the front of the help names the choices.
+    choices: tuple[str, ...] = ()
+    listed = re.match(r"One of ([\w, ]+?)[.:;]", match["help"])
+    if listed:
+        choices = tuple(re.split(r",\s*|\s+or\s+", listed[1]))
+    default: Value | None = None
+    if match["default"] is not None:
+        default = _parse(kind, match["default"])
+    return Parameter(match["name"], kind, default, match["help"], choices)
+
+
+def _column(line: str, name: str) -> OutputColumn:
+    match = _COLUMN.fullmatch(line)
+    if match is None:
+        raise QueryError(f"{name}: column `{line}` is not `<name>  <TYPE>  <help>`")
+    return OutputColumn(match["name"], _type(match["type"], name), match["help"])
+
+
+def _type(word: str, name: str) -> Type:
+    try:
+        return Type(word)
+    except ValueError:
+        known = ", ".join(kind.value for kind in Type)
+        raise QueryError(f"{name}: there is no type {word} (known: {known})") from None
+
+
+def _parse(kind: Type, text: str) -> Value:
+    if kind is Type.BOOLEAN:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    if kind is Type.DOUBLE:
+        return float(text)
+    if kind is Type.VARCHAR:
+        return text
+    return int(text)

@@ -1,0 +1,165 @@
+"""A DuckDB connection that sees the given runs and nothing else.
+
+Files are read only below the runs' folders, no setting can be changed, and no
+extension is loaded. What is left to refuse, a statement that writes, is refused by the
+ways in which text is run: `tracekit.query.engine`.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import duckdb
+import pyarrow as pa
+
+from tracekit.errors import QueryError
+from tracekit.query.catalog import macros, views
+from tracekit.query.tables import literal, select_rows
+from tracekit.schema import TABLES
+from tracekit.store.run import Run
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a query may use.
+
+    Attributes:
+        memory: Memory before it spills to disk, such as `1GB`.
+        threads: Threads, or None for one a core.
+    """
+
+    memory: str = "1GB"
+    threads: int | None = None
+
+
+class Session:
+    """A connection with the macros; a context manager.
+
+    Args:
+        runs: The runs whose files may be read.
+        limits: What may be used.
+    """
+
+    def __init__(self, runs: Sequence[Run], limits: Limits) -> None:
+        self._spill = tempfile.mkdtemp(prefix="tracekit-spill-")
+        self.connection = duckdb.connect()
+        try:
+            self._configure(runs, limits)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection and remove what it spilled."""
+        self.connection.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    def execute(self, sql: str) -> None:
+        """Run a statement of tracekit's own."""
+        self.connection.execute(sql)
+
+    def show_rank(self, run: Run, ranks: Sequence[int], names: Iterable[str]) -> None:
+        """Make `recorded.<name>` for tables and views, of some ranks of one run."""
+        self._show("recorded", run, ranks, names, ", {rank}::INTEGER AS rank")
+
+    def show_all(self, runs: Sequence[Run]) -> None:
+        """Make every table and view of all runs, with run_id and rank."""
+        for name, table in TABLES.items():
+            selects = [
+                select_rows(
+                    run,
+                    table,
+                    run.ranks,
+                    f", {literal(run.run_id)} AS run_id, {{rank}}::INTEGER AS rank",
+                )
+                for run in runs
+            ]
+            self.execute(f"CREATE VIEW main.{name} AS {' UNION ALL '.join(selects)}")
+        parts: dict[str, list[str]] = {view.name: [] for view in views()}
+        for number, run in enumerate(runs):
+            for rank in run.ranks:
+                schema = f"run{number}_rank{rank}"
+                self.execute(f"CREATE SCHEMA {schema}")
+                self._show(schema, run, (rank,), parts, "")
+                for name, selects in parts.items():
+                    selects.append(
+                        f"SELECT *, {literal(run.run_id)} AS run_id,"
+                        f" {rank}::INTEGER AS rank FROM {schema}.{name}"
+                    )
+        for name, selects in parts.items():
+            self.execute(f"CREATE VIEW main.{name} AS {' UNION ALL '.join(selects)}")
+
+    def _show(
+        self,
+        schema: str,
+        run: Run,
+        ranks: Sequence[int],
+        names: Iterable[str],
+        extra: str,
+    ) -> None:
+        wanted = with_reads(names)
+        for name, table in TABLES.items():
+            if name in wanted:
+                rows = select_rows(run, table, ranks, extra)
+                self.execute(f"CREATE OR REPLACE VIEW {schema}.{name} AS {rows}")
+        for view in views():
+            if view.name in wanted:
+                sql = view.sql.replace("recorded.", f"{schema}.").rstrip(";")
+                self.execute(f"CREATE OR REPLACE VIEW {schema}.{view.name} AS {sql}")
+
+    def _configure(self, runs: Sequence[Run], limits: Limits) -> None:
+        folders = ", ".join(literal(str(run.path.absolute())) for run in runs)
+        try:
+            self.execute(f"SET memory_limit = {literal(limits.memory)}")
+        except duckdb.Error as error:
+            raise QueryError(
+                f"`{limits.memory}` is no memory limit", hint="such as 500MB or 4GB"
+            ) from error
+        if limits.threads is not None:
+            self.execute(f"SET threads = {limits.threads}")
+        self.execute(f"SET temp_directory = {literal(self._spill)}")
+        self.execute("SET autoinstall_known_extensions = false")
+        self.execute("SET autoload_known_extensions = false")
+        self.execute(f"SET allowed_directories = [{folders}]")
+        self.execute("SET enable_external_access = false")
+        self.execute("SET lock_configuration = true")
+        self.execute("CREATE SCHEMA recorded")
+        for text in macros():
+            self.execute(text)
+
+
+def with_reads(names: Iterable[str]) -> frozenset[str]:
+    """Return the names and all tables and views that those views read."""
+    reads = {view.name: view.reads for view in views()}
+    found: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += reads.get(name, ())
+    return frozenset(found)
+
+
+def fetch(session: Session, sql: str, values: dict[str, object]) -> pa.Table:
+    """Run a statement and return its rows as an Arrow table."""
+    relation = session.connection.sql(sql, params=values or None)
+    if relation is None:
+        raise QueryError("the statement returns no rows")
+    return relation.to_arrow_table()
+
+

@@ -1,0 +1,1 @@
+"""STORE: run directories, written beside and renamed, opened as typed tables."""
