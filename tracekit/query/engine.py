@@ -34,12 +34,12 @@ def run_module(
     scope = scope or Scope()
     values = module.bind(parameters or {})
     check_scope(module, scope)
-    _check_one_select(module)
     several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
     tables: list[pa.Table] = []
     memberships: list[str] = []
     reasons: list[str] = []
     with Session(runs, limits or Limits()) as session:
+        _check_one_select(session, module)
         for run in runs:
             for ranks in _groups(run, module, scope):
                 reason = _missing(module, run)
@@ -157,11 +157,10 @@ def _with_source(table: pa.Table, run_id: str, rank: int | None) -> pa.Table:
     return pa.Table.from_arrays(columns, names)
 
 
-def _check_one_select(module: QueryModule) -> None:
-    """Refuse a module that is not one SELECT, or that writes inside of one."""
+def _check_one_select(session: Session, module: QueryModule) -> None:
+    """Refuse a module of the user's that is not one SELECT."""
     try:
-        with duckdb.connect() as connection:
-            statements = connection.extract_statements(module.sql)
+        statements = session.connection.extract_statements(module.sql)
     except duckdb.Error as error:
         raise QueryError(f"{module.name}: {_first_lines(error)}") from error
     if len(statements) != 1 or statements[0].type is not duckdb.StatementType.SELECT:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tracekit.errors import UnreadableTraceError
 from tracekit.schema import HOST_RANK, TABLES
+from tracekit.store.layout import part_path
 from tracekit.store.manifest import MANIFEST, Manifest, read_manifest
-from tracekit.store.run_writer import part_path
 
 
 @dataclass(frozen=True)

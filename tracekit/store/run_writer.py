@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tracekit.errors import OutputError, UsageError
 from tracekit.schema import TABLES
+from tracekit.store.layout import part_path
 from tracekit.store.manifest import MANIFEST, Manifest, Part, write_manifest
 from tracekit.store.table_writer import TableWriter
 
@@ -127,11 +128,6 @@ class RunWriter:
                     raise _exists(self._destination) from error
                 raise
         self._folder = None
-
-
-def part_path(table: str, rank: int) -> Path:
-    """Return where a table's file of a rank is, relative to its run."""
-    return Path(table) / f"rank={rank}" / "part-0.parquet"
 
 
 def check_destination(destination: Path, *, replace: bool) -> None:

@@ -1,0 +1,61 @@
+"""The command line: one file per command, which calls one function and prints."""
+
+import importlib
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tracekit import __version__
+from tracekit.errors import TracekitError
+
+# In the order of the help; each is `tracekit.cli.<name>` with a function `<name>`.
+COMMANDS = ("demo", "convert", "info", "query", "sql", "scrub", "doctor", "clean")
+
+app = typer.Typer(
+    name="tracekit",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - the form of a typer callback
+    if value:
+        typer.echo(f"tracekit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _tracekit(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Version."),
+    ] = False,
+) -> None:
+    """Where time, FLOPs and memory went on a GPU."""
+
+
+for _name in COMMANDS:
+    _module = importlib.import_module(f"tracekit.cli.{_name}")
+    app.command(_name)(getattr(_module, _name))
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the CLI; the only place that turns an error into text and a status."""
+    try:
+        app(args=argv, prog_name="tracekit")
+    except TracekitError as error:
+        typer.echo(f"Error: {error}", err=True)
+        if error.hint:
+            typer.echo(f"\nHint: {error.hint}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of a pipe is gone, as `| head` is: no fault of ours. Python
+        # flushes once more at exit, into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,114 @@
+"""`tracekit convert`: captures become a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracekit.cli.options import Quiet
+from tracekit.cli.output import note
+from tracekit.cli.progress import rows_read
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.store.manifest import Manifest
+
+
+def convert(
+    captures: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CAPTURE...", help="Captures; several are the ranks of one job."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="RUN", help="The run to make."),
+    ] = None,
+    tables: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Tables to make; all if left out."),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM:TO",
+            help="Keep rows that start in this time of the recorded clock.",
+        ),
+    ] = None,
+    redact_host: Annotated[
+        bool, typer.Option("--redact-host", help="Replace names of machines.")
+    ] = False,
+    redact_paths: Annotated[
+        bool, typer.Option("--redact-paths", help="Shorten paths below home folders.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run if it exists.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert captures into a run: any format, found from the content.
+
+    Environment variables, output text, whole files and user names stay behind.
+    """
+    from tracekit.cli.opening import warn
+    from tracekit.convert import Redact, Request
+    from tracekit.convert import convert as convert_captures
+    from tracekit.convert.capture import stem
+    from tracekit.schema import TABLES
+
+    destination = output or Path(f"{stem(captures[0])}.run")
+    redact = Redact.NOTHING
+    if redact_host:
+        redact |= Redact.HOST
+    if redact_paths:
+        redact |= Redact.PATHS
+    start_ns, end_ns = _span(time)
+    with rows_read("converting", quiet=quiet) as on_rows:
+        request = Request(
+            tables=frozenset(tables.split(",")) if tables else frozenset(TABLES),
+            start_ns=start_ns,
+            end_ns=end_ns,
+            redact=redact,
+            replace=force,
+            on_rows=on_rows,
+        )
+        run = convert_captures(captures, destination, request)
+    warn(run, quiet=quiet)
+    for line in _summary(run.manifest):
+        note(line, quiet=quiet)
+    note(f"Wrote {destination}", quiet=quiet)
+
+
+def _span(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    from tracekit.query.scope import WindowKind, parse_window
+
+    window = parse_window(text)
+    points = (window.start, window.end)
+    if window.kind is not WindowKind.SPAN or any(p and p.relative for p in points):
+        raise UsageError(
+            f"--time is `{text}`", hint="FROM:TO on the recorded clock, as 1.5s:2s"
+        )
+    start, end = (None if point is None else point.ns for point in points)
+    return start, end
+
+
+def _summary(manifest: "Manifest") -> list[str]:
+    """Say what was read, and what was not."""
+    rows = {name: manifest.rows(name) for name in manifest.tables}
+    read = ", ".join(
+        f"{rows[name]:,} {name}"
+        for name in ("kernel", "memcpy", "memset", "graph_launch", "api_call")
+        if name in rows
+    )
+    lines = [f"{manifest.source.format}: {sum(rows.values()):,} rows ({read or 'no GPU work'})"]
+    for title, notes in (
+        ("Rejected", manifest.rejected),
+        ("Skipped", manifest.skipped),
+        ("Repaired", manifest.repaired),
+        ("Left behind", manifest.left_behind),
+    ):
+        lines += [f"{title}: {n.count:,} {n.what} ({n.reason})" for n in notes]
+    return lines

@@ -1,0 +1,109 @@
+"""`tracekit info`: what is in a run, who made it, how far it can be trusted."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracekit.cli.opening import open_runs
+from tracekit.cli.options import Quiet
+
+if TYPE_CHECKING:
+    from tracekit.store.manifest import Manifest
+
+
+def info(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Runs or raw captures.")
+    ],
+    json: Annotated[
+        bool, typer.Option("--json", help="The manifests as JSON.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what is in a run, who made it and how far it can be trusted."""
+    import msgspec
+
+    from tracekit.store.manifest import as_builtins
+
+    manifests = [run.manifest for run in open_runs(runs, quiet=quiet)]
+    if json:
+        plain = [as_builtins(manifest) for manifest in manifests]
+        text = msgspec.json.format(msgspec.json.encode(plain), indent=2)
+        typer.echo(text.decode())
+        return
+    typer.echo("\n\n".join("\n".join(_lines(m)) for m in manifests))
+
+
+def _lines(manifest: "Manifest") -> list[str]:
+    from tracekit.report.cells import visible
+    from tracekit.schema import TABLES
+
+    source = manifest.source
+    tools = ", ".join(f"{name} {version}" for name, version in source.tools.items())
+    facts = {
+        "Run": manifest.run_id,
+        "Source": f"{source.format}, {', '.join(file.name for file in source.files[:3])}"
+        + (f" and {len(source.files) - 3} more" if len(source.files) > 3 else ""),
+        "Made by": " ".join(
+            part
+            for part in (
+                tools,
+                f"(schema {source.schema_version})" if source.schema_version else "",
+            )
+            if part
+        )
+        or "not recorded",
+        "Command": manifest.command or "not recorded",
+        "GPUs": ", ".join(manifest.gpus) or "none was used",
+        "Driver": manifest.driver_version or "not recorded",
+        "Ranks": ", ".join(_rank(rank.rank, rank.source) for rank in manifest.ranks),
+        "Start": _start(manifest),
+        "GPU activity": _window(manifest),
+    }
+    width = max(len(name) for name in facts)
+    lines = [f"{name:<{width}}  {visible(value)}" for name, value in facts.items()]
+    lines += ["", "Tables"]
+    lines += [
+        f"  {name:<16} {manifest.rows(name):>12,}"
+        for name in TABLES
+        if name in manifest.tables
+    ]
+    if manifest.absent:
+        lines += ["", "Not in this run"]
+        lines += [f"  {name:<16} {why}" for name, why in manifest.absent.items()]
+    for title, notes in (
+        ("Rejected: in no metric", manifest.rejected),
+        ("Skipped: not read", manifest.skipped),
+        ("Repaired", manifest.repaired),
+        ("Left behind on purpose", manifest.left_behind),
+    ):
+        if notes:
+            lines += ["", title]
+            lines += [
+                f"  {note.count:>12,}  {visible(note.what)}: {note.reason}"
+                for note in notes
+            ]
+    return lines
+
+
+def _rank(rank: int, source: str) -> str:
+    told = {"none": "none was recorded", "file_name": "file name"}.get(source, source)
+    return f"{rank} ({told})"
+
+
+def _start(manifest: "Manifest") -> str:
+    origins = [r.origin_utc_ns for r in manifest.ranks if r.origin_utc_ns is not None]
+    if not origins:
+        return "not recorded"
+    start = datetime.fromtimestamp(min(origins) // 10**9, UTC)
+    return start.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _window(manifest: "Manifest") -> str:
+    window = manifest.window
+    if window is None:
+        return "none was recorded"
+    length = (window.end_ns - window.start_ns) / 1e6
+    return f"{length:,.3f} ms, {window.start_ns} to {window.end_ns} ns"

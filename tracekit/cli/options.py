@@ -1,0 +1,38 @@
+"""Options and arguments that several commands share."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(str, Enum):
+    """How a result is written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+    MARKDOWN = "markdown"
+
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help="Runs or raw captures.", show_default=False),
+]
+OutputFormat = Annotated[
+    Format, typer.Option("--format", "-f", help="How the result is written.")
+]
+CsvSafe = Annotated[
+    bool,
+    typer.Option(
+        "--csv-safe", help="Make text plain that a spreadsheet would take for a formula."
+    ),
+]
+MemoryLimit = Annotated[
+    str, typer.Option(help="Memory before it spills to disk.", metavar="SIZE")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only results and errors, no notes.")
+]

@@ -1,0 +1,51 @@
+"""Writes results to standard output, and notes to standard error."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from tracekit.cli.options import Format
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def note(text: str, *, quiet: bool) -> None:
+    """Tell the user something that is no result."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+def write_result(table: "pa.Table", how: Format, *, csv_safe: bool = False) -> None:
+    """Write a table to standard output.
+
+    Raises:
+        UsageError: It is binary, and standard output is a terminal.
+    """
+    target = sys.stdout.buffer
+    if how is Format.TABLE:
+        from tracekit.report.terminal import render, terminal_width, wants_color
+
+        text = render(table, width=terminal_width(), color=wants_color())
+        target.write(text.encode("utf-8", "replace"))
+        target.flush()
+        return
+    from tracekit.report import formats
+
+    if csv_safe:
+        table = formats.for_spreadsheet(table)
+    if how is Format.CSV:
+        formats.write_csv(table, target)
+    elif how is Format.JSON:
+        formats.write_json(table, target)
+    elif how is Format.MARKDOWN:
+        formats.write_markdown(table, target)
+    else:
+        if sys.stdout.isatty():
+            raise UsageError(
+                "Parquet is no text for a terminal", hint="redirect it: > result.parquet"
+            )
+        formats.write_parquet(table, target)
+    target.flush()

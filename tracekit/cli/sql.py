@@ -1,0 +1,83 @@
+"""`tracekit sql`: one SELECT, or a shell of them."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracekit.cli.opening import open_runs
+from tracekit.cli.options import CsvSafe, Format, MemoryLimit, OutputFormat, Quiet
+from tracekit.cli.output import write_result
+from tracekit.errors import TracekitError, UsageError
+
+if TYPE_CHECKING:
+    from tracekit.query.engine import SqlSession
+
+
+def sql(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar='"SELECT ..." RUN...',
+            help="The statement, then runs or raw captures; with --shell only runs.",
+        ),
+    ],
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Read statements, each ended by `;`.")
+    ] = False,
+    format_: OutputFormat = Format.TABLE,
+    csv_safe: CsvSafe = False,
+    memory_limit: MemoryLimit = "1GB",
+    quiet: Quiet = False,
+) -> None:
+    """Run a SELECT on the tables of runs. It sees nothing else, and writes nothing."""
+    from tracekit.query import Limits
+    from tracekit.query.engine import SqlSession
+
+    statement = "" if shell else arguments[0]
+    paths = [Path(text) for text in (arguments if shell else arguments[1:])]
+    if not paths:
+        raise UsageError("no run was given", hint='tracekit sql "SELECT ..." RUN')
+    runs = open_runs(paths, quiet=quiet)
+    with SqlSession(runs, limits=Limits(memory=memory_limit)) as session:
+        if shell:
+            _shell(session, format_, csv_safe=csv_safe)
+        else:
+            write_result(session.run(statement).table, format_, csv_safe=csv_safe)
+
+
+def _shell(session: "SqlSession", format_: Format, *, csv_safe: bool) -> None:
+    """Answer statement after statement; an error ends none but its own."""
+    interactive = sys.stdin.isatty()
+    if interactive:
+        typer.echo("SHOW TABLES lists the tables; end a statement with ;", err=True)
+    pending = ""
+    failed: TracekitError | None = None
+    while True:
+        line = _read_line("tracekit> " if not pending else "     ...> ", interactive)
+        if line is None:
+            break
+        pending += line
+        if not pending.rstrip().endswith(";"):
+            continue
+        statement, pending = pending, ""
+        try:
+            write_result(session.run(statement).table, format_, csv_safe=csv_safe)
+        except TracekitError as error:
+            typer.echo(f"Error: {error}", err=True)
+            failed = error
+    if pending.strip():
+        write_result(session.run(pending).table, format_, csv_safe=csv_safe)
+    if failed is not None and not interactive:
+        sys.exit(failed.exit_code)
+
+
+def _read_line(prompt: str, interactive: bool) -> str | None:  # noqa: FBT001
+    if not interactive:
+        line = sys.stdin.readline()
+        return line or None
+    try:
+        return input(prompt) + "\n"
+    except EOFError:
+        return None

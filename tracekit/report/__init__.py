@@ -1,0 +1,1 @@
+"""REPORT: result tables to terminal, CSV, JSON, Markdown, Parquet."""

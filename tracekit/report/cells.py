@@ -1,0 +1,83 @@
+"""How one value of a result is written for people."""
+
+import unicodedata
+from datetime import timedelta
+
+_SHORTEST = 12
+
+
+def cell(value: object) -> str:
+    """Return a value as a table shows it; NULL is `-`."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return _real(value)
+    if isinstance(value, timedelta):
+        return str(value)
+    return visible(str(value))
+
+
+def _real(value: float) -> str:
+    """Return a real number with four significant digits, and all integer ones."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    if abs(value) >= 1000:
+        return f"{value:,.1f}"
+    return f"{value:.4g}"
+
+
+def visible(text: str) -> str:
+    """Return text with control and direction characters written as escapes.
+
+    Names come from the capture: they may hold terminal escape sequences.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() or unicodedata.category(character) == "Zs"
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    """Return text of at most `width` characters, its middle left out.
+
+    Kernel names begin with what they do and end with what tells their kinds apart.
+    """
+    if len(text) <= width:
+        return text
+    if width <= 1:
+        return text[:width]
+    head = (width - 1 + 1) // 2
+    tail = width - 1 - head
+    return text[:head] + "…" + (text[-tail:] if tail else "")
+
+
+def fit(widths: list[int], shrinkable: list[bool], room: int) -> list[int]:
+    """Return column widths that sum to `room` at most, where that can be.
+
+    The widest of those that may shrink give way first.
+    """
+    widths = list(widths)
+    excess = sum(widths) - room
+    while excess > 0:
+        candidates = [
+            (width, index)
+            for index, width in enumerate(widths)
+            if shrinkable[index] and width > _SHORTEST
+        ]
+        if not candidates:
+            break
+        candidates.sort(reverse=True)
+        widest, index = candidates[0]
+        following = candidates[1][0] if len(candidates) > 1 else _SHORTEST
+        step = min(excess, max(1, widest - max(following, _SHORTEST)))
+        widths[index] -= step
+        excess -= step
+    return widths
