@@ -3,7 +3,8 @@
 -- and may touch, nest, cross or be empty.
 
 -- The length of the union. A running maximum of the ends over the earlier rows tells
--- how far the union reaches, so each row adds only what lies beyond it.
+-- how far the union reaches, so each row adds only what lies beyond it; rows that
+-- start together may come in any order.
 CREATE MACRO covered(intervals) AS TABLE (
     WITH
         reached AS (
@@ -13,7 +14,7 @@ CREATE MACRO covered(intervals) AS TABLE (
                 end_ns,
                 max(end_ns) OVER (
                     PARTITION BY key
-                    ORDER BY start_ns, end_ns
+                    ORDER BY start_ns
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                 ) AS covered_to
             FROM query_table(intervals)
@@ -22,12 +23,7 @@ CREATE MACRO covered(intervals) AS TABLE (
     SELECT
         key,
         sum(
-            CASE
-                WHEN covered_to IS NULL OR covered_to <= start_ns
-                    THEN end_ns - start_ns
-                WHEN end_ns > covered_to THEN end_ns - covered_to
-                ELSE 0
-            END
+            greatest(end_ns - greatest(start_ns, coalesce(covered_to, start_ns)), 0)
         )::BIGINT AS covered_ns
     FROM reached
     GROUP BY key

@@ -21,20 +21,44 @@
 WITH
     activity AS (
         SELECT
-            device_id AS key,
+            device_id,
             start_ns,
             end_ns,
-            activity
+            activity = 'kernel' AS is_kernel,
+            activity = 'graph_launch' AS is_graph
         FROM gpu_activity
     ),
-    kernels AS (
+    -- How far the unions over the earlier rows reach, both in one sort: `covered`
+    -- would sort twice.
+    reached AS (
+        SELECT
+            *,
+            max(end_ns) OVER earlier AS gpu_to,
+            max(end_ns) FILTER (WHERE is_kernel) OVER earlier AS kernel_to
         FROM activity
-        WHERE activity = 'kernel'
+        WINDOW
+            earlier AS (
+                PARTITION BY device_id
+                ORDER BY start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            )
     ),
-    graphs AS (
-        SELECT DISTINCT key
-        FROM activity
-        WHERE activity = 'graph_launch'
+    busy AS (
+        SELECT
+            device_id,
+            sum(greatest(end_ns - greatest(start_ns, coalesce(gpu_to, start_ns)), 0))
+            ::BIGINT AS gpu_busy_ns,
+            coalesce(
+                sum(
+                    greatest(
+                        end_ns - greatest(start_ns, coalesce(kernel_to, start_ns)), 0
+                    )
+                ) FILTER (WHERE is_kernel),
+                0
+            )::BIGINT AS kernel_busy_ns,
+            bool_or(is_graph) AS kernel_is_lower_bound
+        FROM reached
+        GROUP BY device_id
     ),
     lengths AS (
         SELECT
@@ -47,17 +71,12 @@ WITH
 SELECT
     lengths.device_id,
     lengths.window_ns,
-    coalesce(kernel_time.covered_ns, 0) AS kernel_busy_ns,
-    coalesce(gpu_time.covered_ns, 0) AS gpu_busy_ns,
-    coalesce(kernel_time.covered_ns, 0) / nullif(lengths.window_ns, 0)
+    coalesce(busy.kernel_busy_ns, 0) AS kernel_busy_ns,
+    coalesce(busy.gpu_busy_ns, 0) AS gpu_busy_ns,
+    coalesce(busy.kernel_busy_ns, 0) / nullif(lengths.window_ns, 0)
         AS kernel_utilization,
-    coalesce(gpu_time.covered_ns, 0) / nullif(lengths.window_ns, 0)
-        AS gpu_utilization,
-    graphs.key IS NOT NULL AS kernel_is_lower_bound
+    coalesce(busy.gpu_busy_ns, 0) / nullif(lengths.window_ns, 0) AS gpu_utilization,
+    coalesce(busy.kernel_is_lower_bound, false) AS kernel_is_lower_bound
 FROM lengths
-LEFT JOIN covered('kernels') AS kernel_time
-    ON lengths.device_id = kernel_time.key
-LEFT JOIN covered('activity') AS gpu_time
-    ON lengths.device_id = gpu_time.key
-LEFT JOIN graphs ON lengths.device_id = graphs.key
+LEFT JOIN busy ON lengths.device_id = busy.device_id
 ORDER BY lengths.device_id ASC;

@@ -27,18 +27,11 @@
 --   neither_ns   BIGINT   Time in which neither worked.
 
 WITH
-    gpu AS (
-        SELECT
-            device_id AS key,
-            start_ns,
-            end_ns
-        FROM gpu_activity
-    ),
     user_process AS (
         SELECT DISTINCT
             device_id,
             process_id
-        FROM gpu_activity
+        FROM recorded.gpu_activity
     ),
     host_work AS (
         SELECT
@@ -71,11 +64,19 @@ WITH
         FROM cpu_slice
         WHERE $basis = 'scheduled' AND end_ns IS NOT NULL
     ),
-    cpu AS (
+    work AS (
         SELECT
-            time_window.device_id AS key,
+            device_id,
+            start_ns,
+            end_ns,
+            false AS is_cpu
+        FROM gpu_activity
+        UNION ALL
+        SELECT
+            time_window.device_id,
             greatest(host_work.start_ns, time_window.start_ns) AS start_ns,
-            least(host_work.end_ns, time_window.end_ns) AS end_ns
+            least(host_work.end_ns, time_window.end_ns) AS end_ns,
+            true AS is_cpu
         FROM host_work
         INNER JOIN user_process ON host_work.process_id = user_process.process_id
         INNER JOIN time_window
@@ -84,10 +85,43 @@ WITH
                 AND host_work.start_ns < time_window.end_ns
                 AND host_work.end_ns > time_window.start_ns
     ),
-    either AS (
-        FROM gpu
-        UNION ALL
-        FROM cpu
+    -- How far each union over the earlier rows reaches, all in one sort: `covered`
+    -- would sort three times.
+    reached AS (
+        SELECT
+            device_id,
+            start_ns,
+            end_ns,
+            is_cpu,
+            coalesce(max(end_ns) FILTER (WHERE NOT is_cpu) OVER earlier, start_ns)
+                AS gpu_to,
+            coalesce(max(end_ns) FILTER (WHERE is_cpu) OVER earlier, start_ns)
+                AS cpu_to
+        FROM work
+        WINDOW
+            earlier AS (
+                PARTITION BY device_id
+                ORDER BY start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            )
+    ),
+    times AS (
+        SELECT
+            device_id,
+            coalesce(
+                sum(greatest(end_ns - greatest(start_ns, gpu_to), 0))
+                    FILTER (WHERE NOT is_cpu),
+                0
+            )::BIGINT AS gpu_ns,
+            coalesce(
+                sum(greatest(end_ns - greatest(start_ns, cpu_to), 0))
+                    FILTER (WHERE is_cpu),
+                0
+            )::BIGINT AS cpu_ns,
+            sum(greatest(end_ns - greatest(start_ns, gpu_to, cpu_to), 0))::BIGINT
+                AS either_ns
+        FROM reached
+        GROUP BY device_id
     ),
     lengths AS (
         SELECT
@@ -95,28 +129,16 @@ WITH
             sum(end_ns - start_ns)::BIGINT AS window_ns
         FROM time_window
         GROUP BY device_id
-    ),
-    times AS (
-        SELECT
-            lengths.device_id,
-            lengths.window_ns,
-            coalesce(gpu_time.covered_ns, 0) AS gpu_ns,
-            coalesce(cpu_time.covered_ns, 0) AS cpu_ns,
-            coalesce(either_time.covered_ns, 0) AS either_ns
-        FROM lengths
-        LEFT JOIN covered('gpu') AS gpu_time ON lengths.device_id = gpu_time.key
-        LEFT JOIN covered('cpu') AS cpu_time ON lengths.device_id = cpu_time.key
-        LEFT JOIN covered('either') AS either_time
-            ON lengths.device_id = either_time.key
     )
 
 SELECT
-    device_id,
+    lengths.device_id,
     $basis AS basis,
-    window_ns,
-    gpu_ns + cpu_ns - either_ns AS both_ns,
-    either_ns - gpu_ns AS cpu_only_ns,
-    either_ns - cpu_ns AS gpu_only_ns,
-    window_ns - either_ns AS neither_ns
-FROM times
-ORDER BY device_id ASC;
+    lengths.window_ns,
+    coalesce(times.gpu_ns + times.cpu_ns - times.either_ns, 0) AS both_ns,
+    coalesce(times.either_ns - times.gpu_ns, 0) AS cpu_only_ns,
+    coalesce(times.either_ns - times.cpu_ns, 0) AS gpu_only_ns,
+    lengths.window_ns - coalesce(times.either_ns, 0) AS neither_ns
+FROM lengths
+LEFT JOIN times ON lengths.device_id = times.device_id
+ORDER BY lengths.device_id ASC;

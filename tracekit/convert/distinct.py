@@ -14,10 +14,15 @@ def map_distinct(
     Only values that occur reach the result, so its dictionary holds no other text.
     """
     encoded = column.dictionary_encode()
-    values = pa.array([value_of(value.as_py()) for value in encoded.dictionary], to)
-    if not pa.types.is_string(to):
-        return values.take(encoded.indices)
+    values = pa.array([value_of(value) for value in encoded.dictionary.to_pylist()], to)
+    if pa.types.is_string(to):
+        return encode(values, encoded.indices)
+    return values.take(encoded.indices)
+
+
+def encode(values: pa.Array, indices: pa.Array) -> pa.Array:
+    """Return text as a dictionary array, NULL where its value is."""
     if values.null_count:
         # Parquet takes no NULL inside a dictionary.
-        return values.take(encoded.indices).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices, values)
+        return values.take(indices).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(indices, values)

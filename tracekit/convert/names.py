@@ -1,6 +1,7 @@
 """Names of kernels and API functions in one spelling."""
 
 import re
+from functools import lru_cache
 
 import cxxfilt
 
@@ -21,6 +22,7 @@ def api_name(recorded: str) -> str:
     return _VERSION.sub("", recorded)
 
 
+@lru_cache(maxsize=65_536)
 def demangle(symbol: str) -> str:
     """Return the Itanium demangling of `symbol`, or `symbol` if it is no such name.
 
@@ -35,6 +37,7 @@ def demangle(symbol: str) -> str:
     return name
 
 
+@lru_cache(maxsize=65_536)
 def normal_form(recorded: str) -> str:
     """Return a recorded name in the demangler's spelling, as far as text tells.
 

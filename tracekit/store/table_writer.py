@@ -8,6 +8,7 @@ stays bounded at any size.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -105,8 +106,7 @@ class TableWriter:
     def _write(self, writer: pq.ParquetWriter, chunk: pa.Table) -> None:
         number = self._table.number
         if number is not None:
-            start = self._position
-            numbers = pa.array(range(start, start + chunk.num_rows), pa.int64())
+            numbers = pc.add(_counting(chunk.num_rows), self._position)
             index = chunk.schema.get_field_index(number)
             chunk = chunk.set_column(index, number, numbers)
         self._position += chunk.num_rows
@@ -142,6 +142,11 @@ class TableWriter:
         with self._parquet(self._target, self._table.arrow) as writer:
             for chunk in _merged(self._runs, self._table):
                 self._write(writer, chunk)
+
+
+@lru_cache(maxsize=4)
+def _counting(count: int) -> pa.Array:
+    return pa.array(range(count), pa.int64())
 
 
 def _single(column: pa.ChunkedArray) -> pa.Array:

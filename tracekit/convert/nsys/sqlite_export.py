@@ -7,7 +7,7 @@ in a number column; such a chunk is read again cell by cell, and mended.
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -17,12 +17,15 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from tracekit.convert.nsys.export import NO_VALUES
+from tracekit.convert.nsys.stretches import RowRange, slices
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import UnreadableTraceError
 
 _MAGIC = b"SQLite format 3\x00"
 _CHUNK_ROWS = 131_072
 _READERS = 2
+_PROBES = 64
+_TIMES = ("start", "timestamp")
 
 
 def is_sqlite(path: Path) -> bool:
@@ -142,57 +145,95 @@ class SqliteExport:
             raise self._damaged(error) from error
 
     def batches(self, table: str, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield the columns `wanted` of `table` in the order of its row ids."""
-        chunks = iter(self._chunks(table))
-        pending: deque[Future[pa.Table]] = deque()
+        """Yield the columns `wanted` of `table`, in the order of its times if it can.
+
+        See `tracekit.convert.nsys.stretches`.
+        """
+        chunks = self._chunks(table)
+        pending: deque[list[Future[pa.Table]]] = deque()
         with ThreadPoolExecutor(_READERS) as readers:
 
             def submit() -> None:
-                for low, high in chunks:
+                for ranges in chunks:
                     pending.append(
-                        readers.submit(self._chunk, table, wanted, low, high)
+                        [
+                            readers.submit(self._chunk, table, wanted, rows)
+                            for rows in ranges
+                        ]
                     )
                     return
 
             for _ in range(_READERS):
                 submit()
             while pending:
-                chunk = pending.popleft().result()
+                parts = [part.result() for part in pending.popleft()]
                 submit()
-                yield from chunk.to_batches()
+                # One batch, so that its rows are sorted together.
+                yield from pa.concat_tables(parts).combine_chunks().to_batches()
 
-    def _chunks(self, table: str) -> Iterator[tuple[int, int]]:
-        """Yield ranges of row ids, each of about `_CHUNK_ROWS` rows."""
+    def _chunks(self, table: str) -> Iterator[list[RowRange]]:
+        """Yield ranges of row ids, together of about `_CHUNK_ROWS` rows."""
         name = _quoted(table)
         try:
-            low, high = self._connection.execute(
-                f"SELECT min(rowid), max(rowid) FROM {name}"
-            ).fetchone()
+            # Each alone is one step down the tree; asked together they are a scan.
+            low, high = (
+                self._connection.execute(f"SELECT {end}(rowid) FROM {name}").fetchone()[0]
+                for end in ("min", "max")
+            )
             if low is None:
                 return
             # Deleted rows leave holes; a table that is mostly holes is walked.
-            sparse = high - low > 4 * _CHUNK_ROWS and high - low > 4 * self.count(table)
-            while low <= high:
-                end = low + _CHUNK_ROWS - 1
-                if sparse:
-                    found = self._connection.execute(
-                        f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid"
-                        f" LIMIT 1 OFFSET {_CHUNK_ROWS}",
-                        (low,),
-                    ).fetchone()
-                    end = high if found is None else found[0] - 1
-                yield low, min(end, high)
-                low = end + 1
+            if high - low > 4 * _CHUNK_ROWS and self._is_sparse(name, low, high):
+                yield from self._walk(name, low, high)
+            else:
+                yield from slices(low, high, _CHUNK_ROWS, self._time_of(table))
         except sqlite3.Error as error:
             raise self._damaged(error) from error
 
-    def _chunk(self, table: str, wanted: pa.Schema, low: int, high: int) -> pa.Table:
+    def _walk(self, name: str, low: int, high: int) -> Iterator[list[RowRange]]:
+        while low <= high:
+            found = self._connection.execute(
+                f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid"
+                f" LIMIT 1 OFFSET {_CHUNK_ROWS}",
+                (low,),
+            ).fetchone()
+            end = high if found is None else found[0] - 1
+            yield [RowRange(low, end)]
+            low = end + 1
+
+    def _time_of(self, table: str) -> Callable[[int], int | None]:
+        """Return a function that looks up the time of a row."""
+        times = [name for name in _TIMES if name in self._columns[table]]
+        if not times:
+            return lambda _: None
+        query = (
+            f"SELECT {_quoted(times[0])} FROM {_quoted(table)}"
+            " WHERE rowid >= ? ORDER BY rowid LIMIT 1"
+        )
+
+        def time_of(row: int) -> int | None:
+            found = self._connection.execute(query, (row,)).fetchone()
+            return found[0] if found and isinstance(found[0], int) else None
+
+        return time_of
+
+    def _is_sparse(self, name: str, low: int, high: int) -> bool:
+        """Tell whether most row ids are unused, from a few of them."""
+        step = (high - low) // _PROBES
+        probes = ", ".join(str(low + step * place) for place in range(_PROBES))
+        found = self._connection.execute(
+            f"SELECT count(*) FROM {name} WHERE rowid IN ({probes})"
+        )
+        return int(found.fetchone()[0]) < _PROBES // 4
+
+    def _chunk(self, table: str, wanted: pa.Schema, rows: RowRange) -> pa.Table:
         # Imported here: it takes 0.1 s, which a run that is converted need not pay.
         import connectorx
 
         names = ", ".join(_quoted(column) for column in wanted.names)
         query = (
-            f"SELECT {names} FROM {_quoted(table)} WHERE rowid BETWEEN {low} AND {high}"
+            f"SELECT {names} FROM {_quoted(table)}"
+            f" WHERE rowid BETWEEN {rows.low} AND {rows.high}"
         )
         url = f"sqlite://{quote(str(self._path.absolute()))}"
         try:

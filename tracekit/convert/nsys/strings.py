@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracekit.convert.distinct import map_distinct
+from tracekit.convert.distinct import encode
 from tracekit.convert.nsys.export import Export
 
 _COLUMNS = pa.schema([("id", pa.int64()), ("value", pa.string())])
@@ -37,19 +37,27 @@ class Strings:
         """Return the text of an id, or None."""
         if string_id is None:
             return None
-        index = pc.search_sorted(self._ids, string_id).as_py()
-        if index >= len(self._ids) or self._ids[index].as_py() != string_id:
-            return None
-        text: str | None = self._values[index].as_py()
-        return text
+        found: str | None = self._texts(pa.array([string_id], pa.int64()))[0].as_py()
+        return found
 
     def column(
         self, ids: pa.Array, change: Callable[[str], str] | None = None
     ) -> pa.Array:
-        """Return the text of a column of ids, changed by `change`."""
+        """Return the text of a column of ids, changed by `change`.
 
-        def text(string_id: int) -> str | None:
-            found = self.text(string_id)
-            return found if found is None or change is None else change(found)
+        Only ids that occur are looked up, and only their text is in the dictionary.
+        """
+        encoded = ids.dictionary_encode()
+        texts = self._texts(encoded.dictionary)
+        if change is not None:
+            changed = [None if text is None else change(text) for text in texts.to_pylist()]
+            texts = pa.array(changed, pa.string())
+        return encode(texts, encoded.indices)
 
-        return map_distinct(ids, text, pa.string())
+    def _texts(self, ids: pa.Array) -> pa.Array:
+        if not len(self._ids):
+            return pa.nulls(len(ids), pa.string())
+        places = pc.search_sorted(self._ids, ids)
+        within = pc.min_element_wise(places, pa.scalar(len(self._ids) - 1, places.type))
+        found = pc.equal(self._ids.take(within), ids)
+        return pc.if_else(found, self._values.take(within), pa.scalar(None, pa.string()))
