@@ -74,8 +74,7 @@ _CALLS_IN_LEAF = 32
 
 
 def write_export(path: Path, kernels: int) -> None:
-    """Write an export with `kernels` kernels, twice the API calls, and a range for
-    every five kernels."""
+    """Write an export of `kernels` kernels, twice the API calls, a fifth the ranges."""
     calls = 2 * kernels // PROCESSES
     connection = sqlite3.connect(path)
     connection.executescript(
@@ -143,7 +142,9 @@ def _write_calls(connection: sqlite3.Connection, process: int, calls: int) -> No
     # Thread 1 makes every tenth call.
     connection.execute(
         f"""
-        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {calls} - 1)
+        WITH RECURSIVE n(i) AS (
+            SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {calls} - 1
+        )
         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME
         SELECT
             1000000 + i * {_CALL_NS} + i % 7,
@@ -176,7 +177,8 @@ def _write_kernels(connection: sqlite3.Connection, kernels: int) -> None:
             {_FIRST_STRING} + 3 * ((i * 31) % {_KERNEL_NAMES}),
             {_FIRST_STRING} + 3 * ((i * 31) % {_KERNEL_NAMES}) + 1,
             {_FIRST_STRING} + 3 * ((i * 31) % {_KERNEL_NAMES}) + 2,
-            1, NULL, 32 + (i * 31) % 7 * 8, 1 + (i * 13) % 2048, 1 + i % 4, 1, 128, 1, 1,
+            1, NULL, 32 + (i * 31) % 7 * 8, 1 + (i * 13) % 2048, 1 + i % 4, 1,
+            128, 1, 1,
             0, (i * 31) % 5 * 1024, 0, 0, i, 32768, NULL, 0, NULL, NULL, NULL, NULL,
             0, 0, 0, NULL, NULL, NULL, NULL, '[]'
         FROM n

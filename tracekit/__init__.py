@@ -8,12 +8,13 @@ Example:
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from tracekit._version import __version__
+
 __all__ = ["Result", "Trace", "__version__", "open"]
 
 if TYPE_CHECKING:
     from tracekit.api import Result, Trace
-    from tracekit.api import open_trace as open  # noqa: A004 - the name of the API
+    from tracekit.api import open_trace as open
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds

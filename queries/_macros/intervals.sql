@@ -24,7 +24,7 @@ CREATE MACRO covered(intervals) AS TABLE (
         key,
         sum(
             greatest(end_ns - greatest(start_ns, coalesce(covered_to, start_ns)), 0)
-        )::BIGINT AS covered_ns
+        )::bigint AS covered_ns
     FROM reached
     GROUP BY key
 );

@@ -39,10 +39,10 @@ WITH
             candidate.process_id,
             candidate.place,
             median(sized.duration_ns)
-                FILTER (WHERE sized.place < candidate.place + candidate.needed)
+            FILTER (WHERE sized.place < candidate.place + candidate.needed)
                 AS early_ns,
             median(sized.duration_ns)
-                FILTER (WHERE sized.place >= candidate.place + candidate.needed)
+            FILTER (WHERE sized.place >= candidate.place + candidate.needed)
                 AS late_ns,
             median(sized.duration_ns) AS middle_ns,
             mad(sized.duration_ns) AS deviation_ns
@@ -73,7 +73,7 @@ SELECT
     sized.samples,
     sized.unit,
     sized.source,
-    coalesce(sized.place >= first_stable.place, true) AS stable,
+    coalesce(sized.place >= first_stable.place, TRUE) AS stable,
     first_stable.place IS NULL AS flagged
 FROM sized
 LEFT JOIN first_stable

@@ -76,7 +76,7 @@ SELECT
     coalesce(busy.kernel_busy_ns, 0) / nullif(lengths.window_ns, 0)
         AS kernel_utilization,
     coalesce(busy.gpu_busy_ns, 0) / nullif(lengths.window_ns, 0) AS gpu_utilization,
-    coalesce(busy.kernel_is_lower_bound, false) AS kernel_is_lower_bound
+    coalesce(busy.kernel_is_lower_bound, FALSE) AS kernel_is_lower_bound
 FROM lengths
 LEFT JOIN busy ON lengths.device_id = busy.device_id
 ORDER BY lengths.device_id ASC;

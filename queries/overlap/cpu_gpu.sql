@@ -69,14 +69,14 @@ WITH
             device_id,
             start_ns,
             end_ns,
-            false AS is_cpu
+            FALSE AS is_cpu
         FROM gpu_activity
         UNION ALL
         SELECT
             time_window.device_id,
             greatest(host_work.start_ns, time_window.start_ns) AS start_ns,
             least(host_work.end_ns, time_window.end_ns) AS end_ns,
-            true AS is_cpu
+            TRUE AS is_cpu
         FROM host_work
         INNER JOIN user_process ON host_work.process_id = user_process.process_id
         INNER JOIN time_window
@@ -110,12 +110,12 @@ WITH
             device_id,
             coalesce(
                 sum(greatest(end_ns - greatest(start_ns, gpu_to), 0))
-                    FILTER (WHERE NOT is_cpu),
+                FILTER (WHERE NOT is_cpu),
                 0
             )::BIGINT AS gpu_ns,
             coalesce(
                 sum(greatest(end_ns - greatest(start_ns, cpu_to), 0))
-                    FILTER (WHERE is_cpu),
+                FILTER (WHERE is_cpu),
                 0
             )::BIGINT AS cpu_ns,
             sum(greatest(end_ns - greatest(start_ns, gpu_to, cpu_to), 0))::BIGINT

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from tracekit import __version__
+from tracekit._version import __version__
 from tracekit.convert import Request, convert
 from tracekit.convert.capture import check_exists, fingerprint
 from tracekit.errors import MissingToolError, UnreadableTraceError, UsageError
@@ -37,7 +37,9 @@ def open_cached(capture: Path, request: Request | None = None) -> Run:
     """
     check_exists(capture)
     folder = _cache_for(capture)
-    run = folder / f"{_sha256(capture, folder)[:_KEY_CHARACTERS]}-{VERSION}-{__version__}"
+    run = (
+        folder / f"{_sha256(capture, folder)[:_KEY_CHARACTERS]}-{VERSION}-{__version__}"
+    )
     if is_run(run):
         try:
             return open_run(run)
@@ -118,9 +120,10 @@ def _sha256(capture: Path, folder: Path) -> str:
     if state in index:
         return index[state]
     index[state] = fingerprint([capture]).sha256
-    with contextlib.suppress(OSError), tempfile.NamedTemporaryFile(
-        dir=folder, delete=False
-    ) as file:
+    with (
+        contextlib.suppress(OSError),
+        tempfile.NamedTemporaryFile(dir=folder, delete=False) as file,
+    ):
         file.write(msgspec.json.encode(index))
         Path(file.name).replace(folder / _INDEX)
     return index[state]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracekit import __version__
+from tracekit._version import __version__
 from tracekit.errors import TracekitError
 
 # In the order of the help; each is `tracekit.cli.<name>` with a function `<name>`.

@@ -103,7 +103,8 @@ def _summary(manifest: "Manifest") -> list[str]:
         for name in ("kernel", "memcpy", "memset", "graph_launch", "api_call")
         if name in rows
     )
-    lines = [f"{manifest.source.format}: {sum(rows.values()):,} rows ({read or 'no GPU work'})"]
+    total = sum(rows.values())
+    lines = [f"{manifest.source.format}: {total:,} rows ({read or 'no GPU work'})"]
     for title, notes in (
         ("Rejected", manifest.rejected),
         ("Skipped", manifest.skipped),

@@ -10,7 +10,7 @@ from tracekit.cli.options import Format, Quiet
 from tracekit.cli.output import note, write_result
 
 _CAPTURE = "resnet50.sqlite.zst"
-_QUESTIONS = (
+_QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
     ("gpu.utilization", {}),
     ("overlap.cpu_gpu", {}),
     ("kernels.hotspots", {"limit": "10", "names": "short"}),
@@ -47,6 +47,8 @@ def demo(
             write_result(run_module(module, [run], parameters).table, Format.TABLE)
             typer.echo()
     if output is None:
-        note("Keep the run with -o RUN, then ask it: tracekit query --list", quiet=quiet)
+        note(
+            "Keep the run with -o RUN, then ask it: tracekit query --list", quiet=quiet
+        )
     else:
         note(f"Ask it: tracekit query kernels.hotspots {output}", quiet=quiet)

@@ -1,9 +1,5 @@
 """`tracekit doctor`: what works on this machine, and what to do about the rest."""
 
-from typing import Annotated
-
-import typer
-
 from tracekit.cli.options import Format, OutputFormat
 from tracekit.cli.output import write_result
 
@@ -21,5 +17,3 @@ def doctor(
         for f in examine()
     ]
     write_result(pa.Table.from_pylist(rows), format_)
-
-

@@ -42,10 +42,12 @@ def _lines(manifest: "Manifest") -> list[str]:
 
     source = manifest.source
     tools = ", ".join(f"{name} {version}" for name, version in source.tools.items())
+    files = ", ".join(file.name for file in source.files[:3])
+    if len(source.files) > 3:
+        files += f" and {len(source.files) - 3} more"
     facts = {
         "Run": manifest.run_id,
-        "Source": f"{source.format}, {', '.join(file.name for file in source.files[:3])}"
-        + (f" and {len(source.files) - 3} more" if len(source.files) > 3 else ""),
+        "Source": f"{source.format}, {files}",
         "Made by": " ".join(
             part
             for part in (

@@ -1,13 +1,13 @@
 """Options and arguments that several commands share."""
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a result is written."""
 
     TABLE = "table"
@@ -27,7 +27,8 @@ OutputFormat = Annotated[
 CsvSafe = Annotated[
     bool,
     typer.Option(
-        "--csv-safe", help="Make text plain that a spreadsheet would take for a formula."
+        "--csv-safe",
+        help="Make text plain that a spreadsheet would take for a formula.",
     ),
 ]
 MemoryLimit = Annotated[

@@ -45,7 +45,8 @@ def write_result(table: "pa.Table", how: Format, *, csv_safe: bool = False) -> N
     else:
         if sys.stdout.isatty():
             raise UsageError(
-                "Parquet is no text for a terminal", hint="redirect it: > result.parquet"
+                "Parquet is no text for a terminal",
+                hint="redirect it: > result.parquet",
             )
         formats.write_parquet(table, target)
     target.flush()

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def query(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE.sql]", help="The query.", show_default=False),
+        typer.Argument(
+            metavar="[NAME|FILE.sql]", help="The query.", show_default=False
+        ),
     ] = None,
     runs: Annotated[
         list[Path] | None,
@@ -45,9 +47,7 @@ def query(
     format_: OutputFormat = Format.TABLE,
     csv_safe: CsvSafe = False,
     memory_limit: MemoryLimit = "1GB",
-    list_: Annotated[
-        bool, typer.Option("--list", help="Name the queries.")
-    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Name the queries.")] = False,
     describe: Annotated[
         bool, typer.Option("--describe", help="Say what the query means.")
     ] = False,
@@ -69,7 +69,9 @@ def query(
         typer.echo(_describe(module))
         return
     if not runs:
-        raise UsageError(f"no run was given for {name}", hint=f"tracekit query {name} RUN")
+        raise UsageError(
+            f"no run was given for {name}", hint=f"tracekit query {name} RUN"
+        )
     answer = run_module(
         module,
         open_runs(runs, quiet=quiet),

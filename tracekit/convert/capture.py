@@ -109,7 +109,9 @@ def decompressed(path: Path, scratch: Path) -> Iterator[Path]:
         with target.open("wb") as plain:
             if magic == _ZSTD:
                 with pa.OSFile(str(path)) as raw:
-                    _copy(cast("IO[bytes]", pa.CompressedInputStream(raw, "zstd")), plain)
+                    _copy(
+                        cast("IO[bytes]", pa.CompressedInputStream(raw, "zstd")), plain
+                    )
             else:
                 with gzip.open(path) as packed:
                     _copy(cast("IO[bytes]", packed), plain)

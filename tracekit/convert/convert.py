@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracekit import __version__
+from tracekit._version import __version__
 from tracekit.convert.capture import (
     Fingerprint,
     check_exists,
@@ -80,7 +80,10 @@ def convert(
     _check_tables(request.tables)
     for capture in captures:
         check_exists(capture)
-    with RunWriter(destination, replace=request.replace) as writer, ExitStack() as open_:
+    with (
+        RunWriter(destination, replace=request.replace) as writer,
+        ExitStack() as open_,
+    ):
         hashing = open_.enter_context(ThreadPoolExecutor(1))
         hashes = hashing.submit(fingerprint, list(captures))
         conversion = _Conversion(writer, request)
@@ -194,9 +197,9 @@ class _Conversion:
                 )
                 for rank, facts in sorted(self._ranks.items())
             ],
-            window=None if self._window is None else Window(
-                start_ns=self._window[0], end_ns=self._window[1]
-            ),
+            window=None
+            if self._window is None
+            else Window(start_ns=self._window[0], end_ns=self._window[1]),
             tables=tables,
             absent=self._absent(tables.keys()),
             rejected=_notes(self._rejected),
@@ -318,7 +321,7 @@ class _Conversion:
         return None if text is None else self._redactor.text(mask_secrets(text))
 
 
-def _rows(table: str, rows: list[dict[str, object]]) -> pa.RecordBatch:
+def _rows(table: str, rows: Sequence[Mapping[str, object]]) -> pa.RecordBatch:
     schema = TABLES[table].arrow
     full = [{name: row.get(name) for name in schema.names} for row in rows]
     return pa.RecordBatch.from_pylist(full, schema=schema)

@@ -9,7 +9,9 @@ import cxxfilt
 _LONGEST = 65_536
 
 _VERSION = re.compile(r"_v\d{4}$")
-_CAST = re.compile(r"\((?:unsigned |signed )?(int|long|short|char|long long|bool)\)(-?\d+)")
+_CAST = re.compile(
+    r"\((?:unsigned |signed )?(int|long|short|char|long long|bool)\)(-?\d+)"
+)
 _SPACES = re.compile(r"\s+")
 _BEFORE_MARK = re.compile(r" +([*&])")
 

@@ -1,12 +1,15 @@
 """What may leave a capture, and how the rest is withheld."""
 
 import re
-from collections.abc import Callable
 from enum import Flag, auto
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from tracekit.convert.distinct import map_distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ALLOWED_VARIABLES = frozenset(
     {
@@ -54,7 +57,9 @@ MASK = "***"
 
 _SECRET = r"[\w-]*(?:key|token|secret|passw(?:or)?d|passwd|credential)[\w-]*"
 _OPTION = re.compile(rf"(?i)((?:^|\s)--?{_SECRET})(=|\s+)(\"[^\"]*\"|'[^']*'|\S+)")
-_ASSIGNED = re.compile(rf"(?i)((?:^|[\s;,\"'])[\w-]*?{_SECRET}\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s;,]+)")
+_ASSIGNED = re.compile(
+    rf"(?i)((?:^|[\s;,\"'])[\w-]*?{_SECRET}\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s;,]+)"
+)
 _IN_URL = re.compile(r"(\w+://[^\s/:@]+):[^\s/@]+@")
 _HOME = re.compile(
     r"(?:/home/|/Users/|/root(?=/)|[A-Za-z]:\\Users\\)(?:[^/\\\s:;,'\"]*[/\\])*"

@@ -2,14 +2,26 @@
 
 import re
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 # Most telling word first: where a capture has several, that family is taken.
-_WORDS = ("profilerstep", "iteration", "train_step", "train step", "step", "iter", "batch")
-_PATTERN = r"(?i)^(.*[^a-z])?(profilerstep|iteration|train[_ ]step|step|iter|batch)[\s_#:=-]*\d+$"
+_WORDS = (
+    "profilerstep",
+    "iteration",
+    "train_step",
+    "train step",
+    "step",
+    "iter",
+    "batch",
+)
+_PATTERN = (
+    r"(?i)^(.*[^a-z])?(profilerstep|iteration|train[_ ]step|step|iter|batch)"
+    r"[\s_#:=-]*\d+$"
+)
 _PARTS = re.compile(r"(?is)(?P<name>.*?)(?P<index>\d+)")
 
 
@@ -75,5 +87,6 @@ def _telling(family: str) -> int:
 
 
 def _overlap(steps: list[dict[str, Any]]) -> bool:
-    pairs = zip(steps, steps[1:], strict=False)
-    return any(step["end_ns"] > following["start_ns"] for step, following in pairs)
+    return any(
+        step["end_ns"] > following["start_ns"] for step, following in pairwise(steps)
+    )

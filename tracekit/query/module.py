@@ -34,7 +34,9 @@ _PARAMETER = re.compile(
     r"(?P<name>\w+)\s+(?P<type>[A-Z]+)(?:\s*=\s*(?P<default>\S+))?\s{2,}(?P<help>.+)"
 )
 _COLUMN = re.compile(r"(?P<name>\w+)\s+(?P<type>[A-Z]+)\s{2,}(?P<help>.+)")
-_SECTION = re.compile(r"(?P<title>reads|needs|parameters|columns|scope):\s*(?P<rest>.*)")
+_SECTION = re.compile(
+    r"(?P<title>reads|needs|parameters|columns|scope):\s*(?P<rest>.*)"
+)
 
 Value = bool | int | float | str
 
@@ -78,7 +80,8 @@ class Parameter:
         """
         if self.choices and text not in self.choices:
             raise QueryError(
-                f"{self.name} is `{text}`", hint=f"it is one of {', '.join(self.choices)}"
+                f"{self.name} is `{text}`",
+                hint=f"it is one of {', '.join(self.choices)}",
             )
         try:
             return _parse(self.type, text)

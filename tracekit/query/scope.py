@@ -55,7 +55,7 @@ class TimeWindow:
             return f"range:{self.name}"
         if self.kind is WindowKind.SPAN:
             return f"{_text(self.start)}:{_text(self.end)}"
-        return self.kind.value
+        return str(self.kind.value)
 
 
 @dataclass(frozen=True)

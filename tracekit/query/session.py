@@ -161,5 +161,3 @@ def fetch(session: Session, sql: str, values: dict[str, object]) -> pa.Table:
     if relation is None:
         raise QueryError("the statement returns no rows")
     return relation.to_arrow_table()
-
-

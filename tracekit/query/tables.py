@@ -7,7 +7,7 @@ a twentieth of a second to load.
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tracekit.schema import HOST_RANK, TABLES, VERSION, Table
+from tracekit.schema import HOST_RANK, VERSION, Table
 from tracekit.store.run import Run
 
 

@@ -154,9 +154,7 @@ def _inside(name: str, columns: frozenset[str], window: TimeWindow) -> list[str]
     ]
 
 
-def _make_windows(
-    session: Session, run: Run, window: TimeWindow, scope: Scope
-) -> None:
+def _make_windows(session: Session, run: Run, window: TimeWindow, scope: Scope) -> None:
     only = _only(scope)
     if window.kind in (WindowKind.ALL, WindowKind.RUN, WindowKind.SPAN):
         _make_span(session, run, window, only)

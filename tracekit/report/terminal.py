@@ -47,18 +47,14 @@ def render(table: pa.Table, *, width: int, color: bool = False) -> str:
     )
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name, text in zip(names, is_text, strict=True):
-        drawn.add_column(
-            Text(name), justify="left" if text else "right", no_wrap=True
-        )
+        drawn.add_column(Text(name), justify="left" if text else "right", no_wrap=True)
     for row in rows:
-        drawn.add_row(
-            *(Text(shorten(text, widths[i])) for i, text in enumerate(row))
-        )
+        drawn.add_row(*(Text(shorten(text, widths[i])) for i, text in enumerate(row)))
     console.print(drawn)
-    text = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
+    lines = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
     if table.num_rows > _MOST_ROWS:
-        text += f"\n… {table.num_rows - _MOST_ROWS:,} more rows; use --format csv"
-    return text + "\n"
+        lines += f"\n… {table.num_rows - _MOST_ROWS:,} more rows; use --format csv"
+    return lines + "\n"
 
 
 def terminal_width() -> int:

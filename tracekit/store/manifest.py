@@ -146,7 +146,9 @@ def read_manifest(run: Path) -> Manifest:
     except OSError as error:
         raise UnreadableTraceError(f"{path}: {error.strerror}") from error
     try:
-        major = int(msgspec.json.decode(text, type=_Version).schema_version.split(".")[0])
+        major = int(
+            msgspec.json.decode(text, type=_Version).schema_version.split(".")[0]
+        )
         if major == MAJOR:
             manifest = msgspec.json.decode(text, type=Manifest)
     except (msgspec.DecodeError, ValueError) as error:

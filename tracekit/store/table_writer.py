@@ -87,11 +87,7 @@ class TableWriter:
                 chunk = chunk.take(pc.sort_indices(times))
                 times = _single(chunk[time])
             first, last = pc.min_max(times).values()
-            if (
-                self._last is not None
-                and first.is_valid
-                and first.as_py() < self._last
-            ):
+            if self._last is not None and first.is_valid and first.as_py() < self._last:
                 self._close_run()
             if last.is_valid:
                 self._last = last.as_py()

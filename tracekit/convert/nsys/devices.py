@@ -184,9 +184,7 @@ def _device(row: dict[str, Any]) -> dict[str, Any]:
     if isinstance(major, int) and isinstance(minor, int) and major > 0:
         device["compute_capability"] = f"{major}.{minor}"
         if "sm_count" in device and "max_clock_hz" in device:
-            peak = peak_fp32(
-                (major, minor), device["sm_count"], device["max_clock_hz"]
-            )
+            peak = peak_fp32((major, minor), device["sm_count"], device["max_clock_hz"])
             if peak is not None:
                 device["peak_fp32_flops"], device["peak_fp32_derivation"] = peak
     return device

@@ -109,9 +109,10 @@ def _wanted(
     needs: dict[str, pa.DataType] = {}
     for field in fields.values():
         needs.update(field.needs)
-    for name in (event_table.owner, event_table.keep and event_table.keep.source):
-        if name is not None:
-            needs.setdefault(name, pa.int64())
+    if event_table.owner is not None:
+        needs.setdefault(event_table.owner, pa.int64())
+    if event_table.keep is not None:
+        needs.setdefault(event_table.keep.source, pa.int64())
     return pa.schema([item for item in needs.items() if item[0] in present])
 
 

@@ -110,7 +110,8 @@ def _annotations(
     cells = _Cells(raw)
     tids = cells.integers("globalTid")
     text = pc.coalesce(
-        cells.text("text"), lookups.strings.column(cells.integers("textId")).cast("string")
+        cells.text("text"),
+        lookups.strings.column(cells.integers("textId")).cast("string"),
     )
     domains = _by_process(
         tids, cells.integers("domainId"), lambda p, d: names.domains.get((p, d))
@@ -217,7 +218,7 @@ def _collectives(
     mask = pc.and_(
         pc.equal(columns["domain"].cast("string"), _NCCL),
         pc.and_(pc.is_valid(columns["payload"]), pc.is_valid(columns["end_ns"])),
-    ).fill_null(False)
+    ).fill_null(fill_value=False)
     if not mask.true_count:
         return
     chosen = {name: column.filter(mask) for name, column in columns.items()}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-
 from tracekit.convert.nsys.devices import Devices
 from tracekit.convert.nsys.environment import (
     Environment,
@@ -151,9 +150,7 @@ def _definitions(
     yield Batch("run_fact", rank, rows_of(TABLES["run_fact"], _facts(environment)))
 
 
-def _contexts(
-    export: Export, lookups: Lookups
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _contexts(export: Export, lookups: Lookups) -> Iterator[tuple[int, dict[str, Any]]]:
     identity = lookups.identity
     # Until 2024 the table had another name and fewer columns.
     for table in ("TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM"):
@@ -260,12 +257,10 @@ def _count_unread(export: Export, log: CaptureLog) -> None:
             log.skip(table, "no normalized table holds it", rows)
 
 
-def _explain_absence(
-    seen: set[str], tables: frozenset[str], log: CaptureLog
-) -> None:
+def _explain_absence(seen: set[str], tables: frozenset[str], log: CaptureLog) -> None:
     """Say why a wanted table has no rows: not traced, or traced and none came."""
     traced = log.settings.get("capture_event_type")
-    reasons = {name: "Nsight Systems does not record it" for name in _NOT_BY_NSYS}
+    reasons = dict.fromkeys(_NOT_BY_NSYS, "Nsight Systems does not record it")
     for name in _CUDA_TABLES:
         reasons[name] = _reason(traced, "Cuda", "CUDA", "-t cuda")
     reasons["annotation"] = _reason(traced, "NvtxEvents", "NVTX", "-t nvtx")

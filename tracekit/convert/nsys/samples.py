@@ -93,9 +93,7 @@ def _gpu_metrics(export: Export, lookups: Lookups) -> Iterator[Batch]:
             pc.shift_left(types.indices.cast(pa.int64()), 32), raw.column("metricId")
         )
 
-        def name(
-            key: int, type_of: list[int] = type_of
-        ) -> tuple[str, str | None]:
+        def name(key: int, type_of: list[int] = type_of) -> tuple[str, str | None]:
             pair = type_of[key >> 32], key & 0xFFFFFFFF
             return names.get(pair, (f"metric {pair[1]}", None))
 
@@ -238,19 +236,21 @@ def _slices(export: Export, lookups: Lookups) -> Iterator[Batch]:
     )
     if not events.num_rows:
         return
-    order = [("globalTid", "ascending"), ("start", "ascending"), ("isSchedIn", "ascending")]
+    order = [
+        ("globalTid", "ascending"),
+        ("start", "ascending"),
+        ("isSchedIn", "ascending"),
+    ]
     events = events.sort_by(order).combine_chunks()
     column = {name: events[name].combine_chunks() for name in names}
     following = {name: _next(values) for name, values in column.items()}
     taken_off = pc.and_(
         pc.equal(column["globalTid"], following["globalTid"]),
         pc.equal(following["isSchedIn"], 0),
-    ).fill_null(False)
+    ).fill_null(fill_value=False)
     nothing = pa.scalar(None, pa.int64())
     ends = pc.if_else(taken_off, following["start"], nothing)
-    states = pc.if_else(
-        taken_off, following.get("threadState", nothing), nothing
-    )
+    states = pc.if_else(taken_off, following.get("threadState", nothing), nothing)
     begins = pc.not_equal(column["isSchedIn"], 0)
     tids = column["globalTid"].filter(begins)
     table = TABLES["cpu_slice"]

@@ -177,7 +177,9 @@ class SqliteExport:
         try:
             # Each alone is one step down the tree; asked together they are a scan.
             low, high = (
-                self._connection.execute(f"SELECT {end}(rowid) FROM {name}").fetchone()[0]
+                self._connection.execute(f"SELECT {end}(rowid) FROM {name}").fetchone()[
+                    0
+                ]
                 for end in ("min", "max")
             )
             if low is None:
@@ -260,7 +262,9 @@ class SqliteExport:
                 cells.append(cell)
                 bad += not fits
             if bad:
-                kind = "text that is not UTF-8" if _is_text(column.type) else "no number"
+                kind = (
+                    "text that is not UTF-8" if _is_text(column.type) else "no number"
+                )
                 self._log.repair(f"{table}.{column.name}", kind, bad)
             columns.append(pa.array(cells, column.type))
         return pa.Table.from_arrays(columns, schema=wanted)

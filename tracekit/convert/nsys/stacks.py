@@ -22,7 +22,7 @@ class Stacks:
     def __init__(self, export: Export, strings: Strings) -> None:
         self._export = export
         self._strings = strings
-        self._shift = {table: 0 for table in TABLES}
+        self._shift = dict.fromkeys(TABLES, 0)
         if _counts_from_zero(export):
             self._shift["CUDA_CALLCHAINS"] = 1
 
@@ -70,7 +70,7 @@ def _counts_from_zero(export: Export) -> bool:
 
 
 def _numbers(export: Export, table: str, column: str) -> set[int]:
-    found: set[int] = set()
+    found: set[int | None] = set()
     for batch in export.batches(table, pa.schema([(column, pa.int64())])):
         found.update(batch.column(0).unique().to_pylist())
     return {number for number in found if number is not None}

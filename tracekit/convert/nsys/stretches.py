@@ -8,6 +8,7 @@ is wrong costs time and no correctness: what is written is checked and sorted.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 _PROBES = 256
@@ -49,7 +50,7 @@ def _stretches(
     times = [time_of(row) for row in probes]
     found: list[RowRange] = []
     begin = low
-    for place, (time, following) in enumerate(zip(times, times[1:], strict=False)):
+    for place, (time, following) in enumerate(pairwise(times)):
         if time is None or following is None:
             return None
         if following < time:

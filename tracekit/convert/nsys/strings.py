@@ -50,7 +50,9 @@ class Strings:
         encoded = ids.dictionary_encode()
         texts = self._texts(encoded.dictionary)
         if change is not None:
-            changed = [None if text is None else change(text) for text in texts.to_pylist()]
+            changed = [
+                None if text is None else change(text) for text in texts.to_pylist()
+            ]
             texts = pa.array(changed, pa.string())
         return encode(texts, encoded.indices)
 
@@ -60,4 +62,6 @@ class Strings:
         places = pc.search_sorted(self._ids, ids)
         within = pc.min_element_wise(places, pa.scalar(len(self._ids) - 1, places.type))
         found = pc.equal(self._ids.take(within), ids)
-        return pc.if_else(found, self._values.take(within), pa.scalar(None, pa.string()))
+        return pc.if_else(
+            found, self._values.take(within), pa.scalar(None, pa.string())
+        )

@@ -23,8 +23,13 @@ class NsysSqliteReader:
             return False
         names = table_names(capture)
         # Exports of 2019 and 2020 hold none of the tables that mark later ones.
-        return bool(_MARKS & names) or {"StringIds", "ThreadNames"} <= names or (
-            "StringIds" in names and any(n.startswith("CUPTI_ACTIVITY") for n in names)
+        return (
+            bool(_MARKS & names)
+            or {"StringIds", "ThreadNames"} <= names
+            or (
+                "StringIds" in names
+                and any(n.startswith("CUPTI_ACTIVITY") for n in names)
+            )
         )
 
     def read(

@@ -1,0 +1,111 @@
+"""Every SQL module: what its header says is the truth."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.conftest import MakeRun
+from tracekit.query import Limits, Scope, load_module, module_names
+from tracekit.query.catalog import load_file, macros, views
+from tracekit.query.module import Membership
+from tracekit.query.session import Session
+from tracekit.query.window import TIME_WINDOW, show_window
+from tracekit.schema import TABLES
+
+TESTS = Path(__file__).parent
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_header_parameters_are_those_of_the_statement(name: str) -> None:
+    module = load_module(name)
+    with duckdb.connect() as connection:
+        (statement,) = connection.extract_statements(module.sql)
+    assert statement.type is duckdb.StatementType.SELECT
+    assert {p.name for p in module.parameters} == set(statement.named_parameters)
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_columns_on_empty_tables_are_those_of_the_header(
+    name: str, run_of: MakeRun
+) -> None:
+    module = load_module(name)
+    run = run_of()
+    with Session([run], Limits()) as session:
+        show_window(session, run, module, Scope(), (0,))
+        session.connection.execute(module.sql, module.bind({}))
+        described = session.connection.description
+    assert described is not None
+    found = [(column[0], str(column[1])) for column in described]
+    assert found == [(column.name, column.type.value) for column in module.columns]
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_reads_are_the_tables_that_the_statement_names(name: str) -> None:
+    module = load_module(name)
+    known = TABLES.keys() | {view.name for view in views()} | {TIME_WINDOW}
+    listed = {read.table for read in module.reads}
+    assert listed <= known
+    with duckdb.connect() as connection:
+        for text in macros():
+            connection.execute(text)
+        # Parameters are not bound here; NULL stands in for them.
+        named = connection.get_table_names(re.sub(r"\$\w+", "NULL", module.sql))
+    named = {table.removeprefix("recorded.") for table in named} & known
+    assert named == listed
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_header_describes_every_column_and_parameter(name: str) -> None:
+    module = load_module(name)
+    assert module.summary
+    assert module.columns
+    for text in [
+        *(column.help for column in module.columns),
+        *(parameter.help for parameter in module.parameters),
+    ]:
+        assert len(text) > 3
+        assert text.endswith("."), text
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_rows_are_in_a_total_order(name: str) -> None:
+    assert re.search(r"\bORDER BY\b", load_module(name).sql), "no ORDER BY"
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_query_has_a_test_of_its_own(name: str) -> None:
+    assert (TESTS / f"test_{name.replace('.', '_')}.py").is_file()
+
+
+def test_views_read_what_they_say() -> None:
+    known = TABLES.keys() | {view.name for view in views()}
+    for view in views():
+        with duckdb.connect() as connection:
+            named = connection.get_table_names(view.sql)
+        found = {table.removeprefix("recorded.") for table in named} & known
+        assert found == set(view.reads), view.name
+
+
+def test_macros_load() -> None:
+    with duckdb.connect() as connection:
+        for text in macros():
+            connection.execute(text)
+
+
+def test_a_file_of_the_users_is_a_module(tmp_path: Path) -> None:
+    file = tmp_path / "mine.sql"
+    file.write_text(
+        "-- mine.longest: the longest kernel.\n"
+        "--\n"
+        "-- reads:\n"
+        "--   kernel  rows\n"
+        "-- columns:\n"
+        "--   longest_ns  BIGINT  Its duration.\n"
+        "\n"
+        "SELECT max(end_ns - start_ns) AS longest_ns FROM kernel;\n"
+    )
+    module = load_file(file)
+    assert module.name == "mine.longest"
+    assert module.reads[0].membership is Membership.ROWS

@@ -1,0 +1,172 @@
+"""Compares an answer with what `nsys stats --format csv` printed.
+
+Rows are matched by key, since ties have no order there; reports of single events have
+no key and are compared as multisets of whole rows. Integers are identical. A printed
+decimal is equal if our unrounded number rounds to it, half away from zero.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tests.support.shared import NSYS
+
+Row = dict[str, Any]
+Cell = Callable[[Row], Any]
+
+MEGA = 1_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a report and what it equals in a row of ours.
+
+    Attributes:
+        title: Its title in the report.
+        value: Our value: the name of a column, or a function of the row.
+        key: Whether it tells rows apart.
+    """
+
+    title: str
+    value: str | Cell
+    key: bool = False
+
+    def of(self, row: Row) -> object:
+        """Return our value."""
+        return row[self.value] if isinstance(self.value, str) else self.value(row)
+
+
+def key(title: str, value: str | Cell) -> Column:
+    """Return a column that tells rows apart."""
+    return Column(title, value, key=True)
+
+
+def statistics(
+    prefix: str = "", *, total: str = "Total Time (ns)", count: str = "Instances"
+) -> tuple[Column, ...]:
+    """Return the columns that every summary of durations has, but for its key."""
+    return (
+        Column("Time (%)", lambda row: row[f"{prefix}time_share"] * 100),
+        Column(total, f"{prefix}total_ns"),
+        Column(count, lambda row: row[_count_of(row)]),
+        Column("Avg (ns)", f"{prefix}mean_ns"),
+        Column("Med (ns)", f"{prefix}median_ns"),
+        Column("Min (ns)", f"{prefix}min_ns"),
+        Column("Max (ns)", f"{prefix}max_ns"),
+        Column("StdDev (ns)", f"{prefix}stddev_ns"),
+    )
+
+
+def _count_of(row: Row) -> str:
+    names = ("launches", "calls", "count", "instances")
+    return next(name for name in names if name in row)
+
+
+def reports(report: str) -> list[Path]:
+    """Return the files of a report that captures here have, sorted."""
+    return sorted(NSYS.glob(f"h200/*.stats/*_{report}.csv"))
+
+
+def capture_of(report: Path) -> Path:
+    """Return the capture that a report is of."""
+    folder = report.parent
+    return folder.with_suffix(".sqlite")
+
+
+def printed(report: Path) -> list[dict[str, str]]:
+    """Return the rows of a report; none where it was printed empty."""
+    with report.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_equal(
+    report: Path, ours: Iterable[Mapping[str, Any]], columns: Iterable[Column]
+) -> None:
+    """Compare every row and every column of a report with our rows."""
+    columns = tuple(columns)
+    theirs = printed(report)
+    if theirs:
+        assert set(theirs[0]) == {column.title for column in columns}
+    rows = [dict(row) for row in ours]
+    assert len(rows) == len(theirs), f"{len(rows)} rows, {len(theirs)} printed"
+    keys = [column for column in columns if column.key]
+    if not keys:
+        _assert_same_multiset(theirs, rows, columns)
+        return
+    by_key = {tuple(_text(c.of(row)) for c in keys): row for row in rows}
+    assert len(by_key) == len(rows), "our rows have no unique key"
+    for line in theirs:
+        place = tuple(_squeezed(line[column.title]) for column in keys)
+        assert place in by_key, f"we have no row {place}"
+        row = by_key[place]
+        for column in columns:
+            value, text = column.of(row), line[column.title]
+            assert same(value, text), f"{place}: {column.title} {value!r} is {text!r}"
+
+
+def _assert_same_multiset(
+    theirs: list[dict[str, str]], rows: list[Row], columns: tuple[Column, ...]
+) -> None:
+    # Each of our values is written as the report writes that column.
+    digits = {
+        column.title: max((_decimals(line[column.title]) for line in theirs), default=0)
+        for column in columns
+    }
+    expected = Counter(
+        tuple(_squeezed(line[column.title]) for column in columns) for line in theirs
+    )
+    found = Counter(
+        tuple(_written(column.of(row), digits[column.title]) for column in columns)
+        for row in rows
+    )
+    assert found == expected, (
+        f"only ours: {list((found - expected).items())[:3]}; "
+        f"only theirs: {list((expected - found).items())[:3]}"
+    )
+
+
+def same(value: object, text: str) -> bool:
+    """Tell whether our value is what was printed."""
+    if value is None:
+        return text == ""
+    if isinstance(value, float | Fraction):
+        return text != "" and _rounded(value, _decimals(text)) == Decimal(text)
+    if isinstance(value, int) and "." in text:
+        return Decimal(value) == Decimal(text)
+    return _text(value) == _squeezed(text)
+
+
+def _written(value: object, decimals: int) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float | Fraction):
+        return str(_rounded(value, decimals))
+    return _text(value)
+
+
+def _rounded(value: float | Fraction, decimals: int) -> Decimal:
+    step = Decimal(1).scaleb(-decimals)
+    if isinstance(value, Fraction):
+        # Exact: the quotient of two integers, to more digits than are printed.
+        exact = Decimal(value.numerator) / Decimal(value.denominator)
+    else:
+        exact = Decimal(value)
+    return exact.quantize(step, ROUND_HALF_UP)
+
+
+def _decimals(text: str) -> int:
+    return len(text.partition(".")[2])
+
+
+def _text(value: object) -> str:
+    return "" if value is None else _squeezed(str(value))
+
+
+def _squeezed(text: str) -> str:
+    """Return text with runs of spaces as one: grids are printed in columns."""
+    return " ".join(text.split())
