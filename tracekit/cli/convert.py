@@ -27,11 +27,12 @@ def convert(
     ] = None,
     tables: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="Tables to make; all if left out."),
+        typer.Option("--tables", metavar="NAME,...", help="Tables to make; all if left out."),
     ] = None,
     time: Annotated[
         str | None,
         typer.Option(
+            "--time",
             metavar="FROM:TO",
             help="Keep rows that start in this time of the recorded clock.",
         ),

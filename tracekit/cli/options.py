@@ -32,7 +32,9 @@ CsvSafe = Annotated[
     ),
 ]
 MemoryLimit = Annotated[
-    str, typer.Option(help="Memory before it spills to disk.", metavar="SIZE")
+    str, typer.Option(
+        "--memory-limit", help="Memory before it spills to disk.", metavar="SIZE"
+    )
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Only results and errors, no notes.")

@@ -33,7 +33,9 @@ def query(
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option(metavar="WINDOW", help="all, run, steps, FROM:TO or range:NAME."),
+        typer.Option(
+            "--window", metavar="WINDOW", help="all, run, steps, FROM:TO or range:NAME."
+        ),
     ] = None,
     device: Annotated[
         list[int] | None, typer.Option(help="Limit to a device_id; may be repeated.")

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from tracekit.report.cells import cell, fit, shorten
 
-# A space on each side, and one between columns.
-_PADDING = 3
+# A space after each column, and one between two.
+_PADDING = 2
 _MOST_ROWS = 10_000
 
 
@@ -45,7 +45,9 @@ def render(table: pa.Table, *, width: int, color: bool = False) -> str:
         emoji=False,
         legacy_windows=False,
     )
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    drawn = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
+    )
     for name, text in zip(names, is_text, strict=True):
         drawn.add_column(Text(name), justify="left" if text else "right", no_wrap=True)
     for row in rows:

@@ -1,0 +1,54 @@
+"""`tracekit sql`: a statement, a shell, and their errors."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_query import KERNEL, run_cli
+from tests.conftest import MakeRun
+
+
+@pytest.fixture
+def run(run_of: MakeRun) -> Path:
+    return run_of({"kernel": KERNEL}).path
+
+
+def test_a_select(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    statement = "SELECT count(*) AS n, max(end_ns) AS last FROM kernel"
+    assert run_cli("sql", statement, run, "-f", "csv") == 0
+    assert capfd.readouterr().out == "n,last\n2,100\n"
+
+
+def test_macros_are_there(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    statement = (
+        "WITH busy AS (SELECT device_id AS key, start_ns, end_ns FROM gpu_activity) "
+        "SELECT * FROM covered('busy')"
+    )
+    assert run_cli("sql", statement, run, "-f", "csv") == 0
+    assert capfd.readouterr().out == "key,covered_ns\n0,100\n"
+
+
+def test_an_unknown_column_names_the_candidates(
+    run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli("sql", "SELECT nam FROM kernel", run) == 5
+    err = capfd.readouterr().err
+    assert err.startswith('Error: Referenced column "nam" not found')
+    assert "name" in err
+
+
+def test_no_run(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_cli("sql", "SELECT 1") == 2
+    assert capfd.readouterr().err.startswith("Error: no run was given")
+
+
+def test_the_shell_answers_statement_after_statement(
+    run: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "SELECT 1 AS a;\nSELECT nothing;\nSELECT\n2 AS b;\nSELECT 3 AS c"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert run_cli("sql", "--shell", run, "-f", "csv") == 5
+    streams = capfd.readouterr()
+    assert streams.out == "a\n1\nb\n2\nc\n3\n"
+    assert streams.err.count("Error:") == 1
