@@ -27,7 +27,9 @@ def convert(
     ] = None,
     tables: Annotated[
         str | None,
-        typer.Option("--tables", metavar="NAME,...", help="Tables to make; all if left out."),
+        typer.Option(
+            "--tables", metavar="NAME,...", help="Tables to make; all if left out."
+        ),
     ] = None,
     time: Annotated[
         str | None,

@@ -32,9 +32,10 @@ CsvSafe = Annotated[
     ),
 ]
 MemoryLimit = Annotated[
-    str, typer.Option(
+    str,
+    typer.Option(
         "--memory-limit", help="Memory before it spills to disk.", metavar="SIZE"
-    )
+    ),
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Only results and errors, no notes.")
