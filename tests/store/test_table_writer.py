@@ -1,6 +1,7 @@
 """Rows come in any order and leave sorted, whatever the number of chunks."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_writer, "ROW_GROUP_ROWS", 16)
 
 
-def kernels(rows: list[tuple[int, int, str | None]]) -> pa.RecordBatch:
+def kernels(rows: Sequence[tuple[int, int, str | None]]) -> pa.RecordBatch:
     """Return kernels of (start, correlation id, name)."""
     return pa.RecordBatch.from_pylist(
         [
