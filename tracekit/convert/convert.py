@@ -230,8 +230,8 @@ class _Conversion:
             self._note_devices(rows)
         rows, rejected = part(table, rows)
         if rejected.num_rows:
-            for reason, count in rejected.column("reason").value_counts().to_pylist():
-                self._rejected[table.name, reason] += count
+            for found in rejected.column("reason").value_counts().to_pylist():
+                self._rejected[table.name, found["values"]] += found["counts"]
             self._write("rejected", batch.rank, rejected)
         rows = self._in_time(table.name, rows)
         if table.name == "annotation":

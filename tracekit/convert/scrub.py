@@ -10,8 +10,10 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from tracekit.convert.capture import check_exists, decompressed
+from tracekit.convert.nsys.scrub_columnar import scrub_columnar
 from tracekit.convert.nsys.scrub_sqlite import scrub_sqlite
 from tracekit.convert.readers import reader_for
+from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import UsageError
 from tracekit.store.unfinished import Unfinished, already_there, output_errors
@@ -19,7 +21,7 @@ from tracekit.store.unfinished import Unfinished, already_there, output_errors
 Scrubber = Callable[[Path, Path], Counter[tuple[str, str]]]
 
 SCRUBBERS: Mapping[str, Scrubber] = MappingProxyType(
-    {NsysSqliteReader.name: scrub_sqlite}
+    {NsysSqliteReader.name: scrub_sqlite, NsysColumnarReader.name: scrub_columnar}
 )
 """What scrubs the captures of a reader."""
 
@@ -79,6 +81,10 @@ def _compressed(made: Path, suffix: str) -> Path:
     """Return a compressed file in place of `made`, as the suffix says."""
     if suffix != _GZIP and suffix not in _ZSTD:
         return made
+    if made.is_dir():
+        raise UsageError(
+            "a folder cannot be compressed to one file", hint="give a name without .zst"
+        )
     packed = made.with_suffix(".packed")
     with made.open("rb") as plain:
         if suffix == _GZIP:

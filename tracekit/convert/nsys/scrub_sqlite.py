@@ -14,14 +14,12 @@ from typing import Any
 
 from tracekit.convert.nsys.environment import read_environment
 from tracekit.convert.nsys.share_payload import Payloads
-from tracekit.convert.nsys.share_rules import Rows, Rule, Text, rule_for
+from tracekit.convert.nsys.share_rules import PAIRS, STRINGS, Rows, Rule, Text, rule_for
 from tracekit.convert.nsys.share_text import Cleaner
 from tracekit.convert.nsys.sqlite_export import SqliteExport, quoted, readonly_uri
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import OutputError, UnreadableTraceError
 
-_STRINGS = "StringIds"
-_PAIRS = (Rows.CAPTURE, Rows.EXPORT, Rows.SYSTEM)
 _PID_SHIFT = 24
 _WRITING = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE")
 
@@ -109,13 +107,10 @@ class _Copy:
         listed: list[tuple[str, Rule]] = []
         for table in self._export.tables():
             rule = rule_for(table)
-            if table == _STRINGS:
+            if table == STRINGS:
                 self._create(table)
             elif rule is None:
-                rows = self._export.count(table)
-                self._cleaner.count(
-                    f"rows of {table}", "a table that is not shared", rows
-                )
+                self._cleaner.leave_out(table, self._export.count(table))
             else:
                 self._create(table)
                 listed.append((table, rule))
@@ -151,20 +146,16 @@ class _Copy:
     def _copy(self, table: str, rule: Rule) -> None:
         count = self._export.count(table)
         if rule.rows is Rows.NONE:
-            what = (
-                "whole files" if table == "ANALYSIS_FILE" else "output of the program"
-            )
-            self._cleaner.count(what, "never copied", count)
+            self._cleaner.withhold(table, count)
             return
         columns = self._columns(table)
-        if rule.rows in _PAIRS:
+        if rule.rows in PAIRS:
             self._copy_pairs(table, rule, columns)
             return
         condition = ""
         if rule.rows is Rows.OF_PROCESSES:
-            owner = next(name for name in rule.numbers if name.startswith("global"))
             condition = (
-                f"WHERE {quoted(owner)} >> {_PID_SHIFT} IN (SELECT key FROM process)"
+                f"WHERE {rule.owner} >> {_PID_SHIFT} IN (SELECT key FROM process)"
             )
         cells = ", ".join(self._cell(column, rule) for column in columns)
         copied = self._run(
@@ -217,7 +208,7 @@ class _Copy:
 
     def _copy_strings(self, tables: Iterable[tuple[str, Rule]]) -> None:
         """Copy the strings that a kept column refers to."""
-        if not {"id", "value"} <= self._export.columns(_STRINGS):
+        if not {"id", "value"} <= self._export.columns(STRINGS):
             return
         # A string that is a path in one place is one everywhere.
         for kind in (Text.FILE, Text.NAME, Text.WORD):
@@ -230,7 +221,7 @@ class _Copy:
                             f" FROM main.{quoted(table)}"
                             f" WHERE typeof({name}) = 'integer'"
                         )
-        columns = self._columns(_STRINGS)
+        columns = self._columns(STRINGS)
         cells = {
             "id": "s.id",
             "value": "clean(k.kind, CAST(s.value AS BLOB))",
@@ -241,8 +232,8 @@ class _Copy:
             " FROM source.StringIds AS s INNER JOIN kept AS k ON s.id = k.id"
             " ORDER BY s.id"
         )
-        unused = self._export.count(_STRINGS) - copied
-        self._cleaner.count("strings", "no shared event refers to them", unused)
+        unused = self._export.count(STRINGS) - copied
+        self._cleaner.unused_strings(unused)
 
     def _clean(self, kind: str, text: bytes) -> str:
         return self._cleaner.text(Text[kind], text.decode("utf-8", "replace"))
@@ -250,8 +241,7 @@ class _Copy:
     def _numbers_of(self, payload: bytes, domain: object) -> bytes | None:
         number = domain if isinstance(domain, int) else None
         kept = self._payloads.numbers_of(payload, number)
-        if kept is None:
-            self._cleaner.count("binary payloads", "they may hold text")
+        self._cleaner.refuse_payload(kept)
         return kept
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
 
+STRINGS = "StringIds"
+
 
 class Text(Enum):
     """What a piece of text is, which says how much of it is kept.
@@ -45,6 +47,11 @@ class Rows(Enum):
     SYSTEM = auto()
 
 
+_OWNERS = ("globalPid", "globalTid", "endGlobalTid")
+PAIRS = (Rows.CAPTURE, Rows.EXPORT, Rows.SYSTEM)
+"""The tables of names and values."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """What is kept of a table.
@@ -68,8 +75,10 @@ class Rule:
         """All columns that are kept."""
         return self.numbers | self.strings.keys() | self.texts.keys()
 
-
-_OWNERS = ("globalPid", "globalTid", "endGlobalTid")
+    @property
+    def owner(self) -> str:
+        """The column that names the process of a row of OF_PROCESSES."""
+        return next(name for name in _OWNERS if name in self.numbers)
 
 
 def _listed(names: str) -> frozenset[str]:

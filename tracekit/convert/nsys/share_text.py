@@ -68,6 +68,24 @@ class Cleaner:
         kept = _PAIRS[rows](self, name, value)
         return None if kept is None else {**row, "value": kept}
 
+    def leave_out(self, table: str, rows: int) -> None:
+        """Count the rows of a table that is on no list."""
+        self.count(f"rows of {table}", "a table that is not shared", rows)
+
+    def withhold(self, table: str, rows: int) -> None:
+        """Count the rows of a table of files or of output."""
+        what = "whole files" if table == "ANALYSIS_FILE" else "texts that were printed"
+        self.count(what, "never copied", rows)
+
+    def unused_strings(self, count: int) -> None:
+        """Count the strings that nothing refers to that is shared."""
+        self.count("strings", "no shared event refers to them", count)
+
+    def refuse_payload(self, kept: bytes | None) -> None:
+        """Count a binary payload if nothing of it is kept."""
+        if kept is None:
+            self.count("binary payloads", "they may hold text")
+
     def close(self) -> None:
         """Count what is known only at the end."""
         self.count(
