@@ -25,7 +25,7 @@ def clean(
     import shutil
 
     from tracekit.api.cache import cache_folders
-    from tracekit.store.run_writer import remove_unfinished
+    from tracekit.store.unfinished import remove_unfinished
 
     folders = cache_folders(place)
     for folder in folders:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,14 +24,15 @@ from tracekit.convert.capture import (
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers import reader_for
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts
-from tracekit.convert.redaction import Redact, Redactor, mask_secrets
+from tracekit.convert.redaction import Redact, Redactor
 from tracekit.convert.steps import StepFinder
 from tracekit.convert.validity import part
 from tracekit.errors import UnreadableTraceError, UsageError
 from tracekit.schema import HOST_RANK, TABLES, Scope
 from tracekit.store.manifest import Manifest, Note, Rank, Source, Window
 from tracekit.store.run import Run, open_run
-from tracekit.store.run_writer import RunWriter, output_errors
+from tracekit.store.run_writer import RunWriter
+from tracekit.store.unfinished import output_errors
 
 _GPU_TABLES = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
@@ -140,7 +142,11 @@ class _Conversion:
         self._formats.append(reader.name)
         self._numbering.begin_capture()
         batches = reader.read(plain, name=capture.name, tables=self._read, log=log)
+        known = 0
         for batch in batches:
+            if len(log.private) > known:
+                known = len(log.private)
+                self._redactor.learn(log.private)
             self._take(batch, log)
         for rank, facts in log.ranks.items():
             if rank in self._ranks:
@@ -167,14 +173,17 @@ class _Conversion:
             (log.start_utc_ns for log in self._logs if log.start_utc_ns is not None),
             default=None,
         )
-        name = _run_name(name)
+        name = _run_name(self._redactor.name(name))
         manifest = Manifest(
             tracekit_version=__version__,
             run_id=f"{_stamp(start)}-{name}-{content.sha256[:8]}",
             name=name,
             source=Source(
                 format="+".join(sorted(set(self._formats))),
-                files=content.files,
+                files=[
+                    msgspec.structs.replace(file, name=self._redactor.name(file.name))
+                    for file in content.files
+                ],
                 sha256=content.sha256,
                 tools=first.tools,
                 schema_version=first.schema_version,
@@ -221,8 +230,8 @@ class _Conversion:
             self._note_devices(rows)
         rows, rejected = part(table, rows)
         if rejected.num_rows:
-            for reason, count in rejected.column("reason").value_counts().to_pylist():
-                self._rejected[table.name, reason] += count
+            for found in rejected.column("reason").value_counts().to_pylist():
+                self._rejected[table.name, found["values"]] += found["counts"]
             self._write("rejected", batch.rank, rejected)
         rows = self._in_time(table.name, rows)
         if table.name == "annotation":
@@ -318,7 +327,7 @@ class _Conversion:
         return total
 
     def _text(self, text: str | None) -> str | None:
-        return None if text is None else self._redactor.text(mask_secrets(text))
+        return None if text is None else self._redactor.message(text)
 
 
 def _rows(table: str, rows: Sequence[Mapping[str, object]]) -> pa.RecordBatch:

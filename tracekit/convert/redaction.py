@@ -1,68 +1,30 @@
 """What may leave a capture, and how the rest is withheld."""
 
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import Flag, auto
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from tracekit.convert.distinct import map_distinct
+from tracekit.convert.secrets import mask_secrets
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# Names that tell nothing of a person or a machine.
+_COMMON_USERS = frozenset({"root", "user", "ubuntu", "admin", "nobody"})
+_COMMON_HOSTS = frozenset({"localhost", "localhost.localdomain"})
+_SHORTEST = 2
+# An underscore parts words: `node7_run1`.
+_WORD = r"(?<![A-Za-z0-9])(?:%s)(?![A-Za-z0-9])"
 
-ALLOWED_VARIABLES = frozenset(
-    {
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "LOCAL_WORLD_SIZE",
-        "GROUP_RANK",
-        "NODE_RANK",
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_LOCAL_RANK",
-        "OMPI_COMM_WORLD_SIZE",
-        "PMI_RANK",
-        "PMI_SIZE",
-        "PMI_LOCAL_RANK",
-        "PMIX_RANK",
-        "MV2_COMM_WORLD_RANK",
-        "MV2_COMM_WORLD_SIZE",
-        "PALS_RANKID",
-        "PALS_LOCAL_RANKID",
-        "SLURM_PROCID",
-        "SLURM_LOCALID",
-        "SLURM_NODEID",
-        "SLURM_NTASKS",
-        "SLURM_NPROCS",
-        "SLURM_NNODES",
-        "CUDA_VISIBLE_DEVICES",
-        "NVIDIA_VISIBLE_DEVICES",
-        "CUDA_DEVICE_ORDER",
-        "CUDA_LAUNCH_BLOCKING",
-        "CUDA_MODULE_LOADING",
-        "NVIDIA_TF32_OVERRIDE",
-        "OMP_NUM_THREADS",
-        "NCCL_ALGO",
-        "NCCL_PROTO",
-        "PYTORCH_CUDA_ALLOC_CONF",
-        "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-        "TF_ENABLE_ONEDNN_OPTS",
-        "XLA_PYTHON_CLIENT_PREALLOCATE",
-    }
-)
-"""Environment variables that say how a job ran and never hold a secret."""
-
-MASK = "***"
-
-_SECRET = r"[\w-]*(?:key|token|secret|passw(?:or)?d|passwd|credential)[\w-]*"
-_OPTION = re.compile(rf"(?i)((?:^|\s)--?{_SECRET})(=|\s+)(\"[^\"]*\"|'[^']*'|\S+)")
-_ASSIGNED = re.compile(
-    rf"(?i)((?:^|[\s;,\"'])[\w-]*?{_SECRET}\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s;,]+)"
-)
-_IN_URL = re.compile(r"(\w+://[^\s/:@]+):[^\s/@]+@")
-_HOME = re.compile(
-    r"(?:/home/|/Users/|/root(?=/)|[A-Za-z]:\\Users\\)(?:[^/\\\s:;,'\"]*[/\\])*"
+_COMPONENT = r"[^/\\\s:;,'\"()\[\]{}<>|&=]+"
+_BELOW = rf"(?P<below>(?:[/\\]+(?:{_COMPONENT})?)*)"
+_HOME_FOLDERS = (
+    # /home/name, and the same below the mount point of a network file system.
+    rf"(?<![\w.~-])(?:/[\w.-]+){{0,4}}?/(?:home|homes|Users|users)/+{_COMPONENT}"
+    r"|/root(?![\w.-])"
+    rf"|(?<!\w)[A-Za-z]:[\\/]+Users[\\/]+{_COMPONENT}"
+    r"|(?<![\w.)~-])~[A-Za-z_][\w.-]*(?=/)"
 )
 
 
@@ -74,21 +36,25 @@ class Redact(Flag):
     PATHS = auto()
 
 
-def is_allowed_variable(name: str) -> bool:
-    """Tell whether an environment variable may be copied."""
-    return name in ALLOWED_VARIABLES
+@dataclass
+class Private:
+    """Names that a capture holds, known so that they can be taken out of text.
 
+    They are never written anywhere.
 
-def mask_secrets(text: str) -> str:
-    """Mask the values of options and variables that are named like secrets."""
-    text = _OPTION.sub(rf"\1\2{MASK}", text)
-    text = _ASSIGNED.sub(rf"\1{MASK}", text)
-    return _IN_URL.sub(rf"\1:{MASK}@", text)
+    Attributes:
+        hosts: Names of machines.
+        users: Names of users.
+        homes: Home folders.
+    """
 
+    hosts: set[str] = field(default_factory=set)
+    users: set[str] = field(default_factory=set)
+    homes: set[str] = field(default_factory=set)
 
-def redact_paths(text: str) -> str:
-    """Replace folders below a home folder, keep the name of the file."""
-    return _HOME.sub("~/", text)
+    def __len__(self) -> int:
+        """Return the number of names; they are only ever added."""
+        return len(self.hosts) + len(self.users) + len(self.homes)
 
 
 class Redactor:
@@ -100,44 +66,125 @@ class Redactor:
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
-        self._hosts: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+        self._with_domain: set[str] = set()
+        self._users: set[str] = set()
+        self._homes: set[str] = set()
+        self._hosts: re.Pattern[str] | None = None
+        self._users_in_paths: re.Pattern[str] | None = None
+        self._users_as_words: re.Pattern[str] | None = None
+        self._home_folders = _below(_HOME_FOLDERS)
+
+    def learn(self, private: Private) -> None:
+        """Take names of a capture out of all text from now on."""
+        for host in sorted(private.hosts):
+            self.host(host)
+        for home in private.homes:
+            folder = home.rstrip("/\\")
+            if len(folder) > 1:
+                self._homes.add(folder)
+                self._users.add(re.split(r"[/\\]", folder)[-1])
+        self._users |= private.users
+        users = {u for u in self._users if len(u) >= _SHORTEST} - _COMMON_USERS
+        self._users_in_paths = _any_of(
+            users, rf"(?<=[/\\~])(?:%s)(?!{_COMPONENT})|(?<![\w.-])(?:%s)(?=@)"
+        )
+        self._users_as_words = _any_of(users, _WORD)
+        known = "|".join(re.escape(home) for home in _longest_first(self._homes))
+        below = rf"(?:{known})(?![\w.-])|{_HOME_FOLDERS}" if known else _HOME_FOLDERS
+        self._home_folders = _below(below)
 
     def host(self, name: str) -> str:
         """Return the name of a machine as it may be written."""
         if Redact.HOST not in self._redact:
             return name
-        return self._hosts.setdefault(name, f"host-{len(self._hosts)}")
+        found = self._aliases.get(name.lower())
+        if found is None:
+            found = self._new_alias(name.lower())
+            names = {n for n in self._aliases if len(n) >= _SHORTEST} - _COMMON_HOSTS
+            self._hosts = _any_of(names, _WORD)
+        return found
+
+    def _new_alias(self, name: str) -> str:
+        # node7 and node7.cluster.example are one machine; node7.other.example is not.
+        short = name.partition(".")[0]
+        found = self._aliases.get(short)
+        if found is None or (name != short and short in self._with_domain):
+            found = f"host-{len(set(self._aliases.values()))}"
+            self._aliases.setdefault(short, found)
+        if name != short:
+            self._with_domain.add(short)
+        self._aliases[name] = found
+        return found
 
     def text(self, text: str) -> str:
         """Return any text as it may be written."""
         if Redact.PATHS in self._redact:
-            text = redact_paths(text)
-        for name, alias in self._hosts.items():
-            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", alias, text)
+            text = self._home_folders.sub(_shortened, text)
+            if self._users_in_paths is not None:
+                text = self._users_in_paths.sub("user", text)
+        if self._hosts is not None:
+            text = self._hosts.sub(lambda m: self._aliases[m[0].lower()], text)
+        return text
+
+    def message(self, text: str) -> str:
+        """Return text that a person or a program wrote freely, secrets masked."""
+        return self.name(mask_secrets(text))
+
+    def name(self, text: str) -> str:
+        """Return the name of a file or of a run, which may begin with a user's."""
+        text = self.text(text)
+        if Redact.PATHS in self._redact and self._users_as_words is not None:
+            text = self._users_as_words.sub("user", text)
         return text
 
     def rows(self, table: str, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return rows with their text as it may be written."""
-        always = mask_secrets if table in _MESSAGES else None
-        if always is None and not self._redact:
+        is_message = table in _MESSAGES
+        if not is_message and not self._redact:
             return rows
-        for index, field in enumerate(rows.schema):
-            if not _is_text(field.type):
+        spared = _SPARED.get(table, frozenset())
+        for index, column in enumerate(rows.schema):
+            if not _is_text(column.type) or column.name in spared:
                 continue
             change: Callable[[str], str]
-            if field.name == "host":
+            if column.name == "host":
                 change = self.host
             else:
-                change = self.text if always is None else self._masked
+                change = self.message if is_message else self.text
             changed = map_distinct(_plain(rows.column(index)), change, pa.string())
-            rows = rows.set_column(index, field.name, changed)
+            rows = rows.set_column(index, column.name, changed)
         return rows
-
-    def _masked(self, text: str) -> str:
-        return self.text(mask_secrets(text))
 
 
 _MESSAGES = frozenset({"diagnostic", "run_fact", "rejected"})
+# Symbols: no paths, and a machine called `vm` must not rename a namespace.
+_SPARED = {
+    "kernel": frozenset({"name", "mangled_name", "canonical_name", "short_name"}),
+    "kernel_metric": frozenset({"kernel_name", "metric"}),
+    "api_call": frozenset({"name"}),
+}
+
+
+def _below(folders: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{folders}){_BELOW}")
+
+
+def _shortened(match: re.Match[str]) -> str:
+    """Leave the name of the file of a path below a home folder."""
+    *folders, name = re.split(r"[/\\]+", match["below"])
+    return f"~/{name}" if folders else "~"
+
+
+def _any_of(names: Iterable[str], pattern: str) -> re.Pattern[str] | None:
+    escaped = "|".join(re.escape(name) for name in _longest_first(names))
+    if not escaped:
+        return None
+    return re.compile(pattern.replace("%s", escaped), re.IGNORECASE)
+
+
+def _longest_first(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: (-len(name), name))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,33 +1,22 @@
-"""Writes a run beside its destination and renames it into place.
+"""Writes a run beside its destination and renames it into place."""
 
-Until the rename the folder has a name that nothing takes for a run, and no manifest.
-A process that dies leaves such a folder; the next writer in the same place removes it.
-"""
-
-import errno
-import fcntl
 import hashlib
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
 
-from tracekit.errors import OutputError, UsageError
+from tracekit.errors import UsageError
 from tracekit.schema import TABLES
 from tracekit.store.layout import part_path
 from tracekit.store.manifest import MANIFEST, Manifest, Part, write_manifest
 from tracekit.store.table_writer import TableWriter
+from tracekit.store.unfinished import Unfinished, already_there, output_errors
 
-_PREFIX = ".tracekit-unfinished-"
-_LOCK = "lock"
+_RUN = "run"
 _SCRATCH = "scratch"
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class RunWriter:
@@ -42,18 +31,18 @@ class RunWriter:
         self._destination = destination
         self._replace = replace
         self._tables: dict[tuple[str, int], TableWriter] = {}
-        self._folder: Path | None = None
-        self._lock: int | None = None
+        self._unfinished = Unfinished(destination.absolute().parent)
 
     def __enter__(self) -> Self:
         check_destination(self._destination, replace=self._replace)
-        parent = self._destination.absolute().parent
-        with output_errors(parent):
-            parent.mkdir(parents=True, exist_ok=True)
-            remove_unfinished(parent)
-            self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-            self._lock = _locked(self._folder)
-            (self._folder / _SCRATCH).mkdir()
+        self._unfinished.__enter__()
+        try:
+            with output_errors(self._destination):
+                self._own.mkdir()
+                self.scratch.mkdir()
+        except BaseException as error:
+            self._unfinished.__exit__(type(error), error, error.__traceback__)
+            raise
         return self
 
     def __exit__(
@@ -62,21 +51,18 @@ class RunWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-        self._folder = self._lock = None
+        for writer in self._tables.values():
+            writer.abort()
+        self._unfinished.__exit__(kind, error, traceback)
 
     @property
     def scratch(self) -> Path:
         """A folder for temporary files, gone when the run is finished."""
-        return self._own / _SCRATCH
+        return self._unfinished.folder / _SCRATCH
 
     @property
     def _own(self) -> Path:
-        assert self._folder is not None, "used outside of its with block"
-        return self._folder
+        return self._unfinished.folder / _RUN
 
     def append(self, table: str, rank: int, rows: pa.RecordBatch) -> None:
         """Add rows to `table` under `rank`."""
@@ -111,23 +97,9 @@ class RunWriter:
     def publish(self, manifest: Manifest) -> None:
         """Write the manifest and rename the folder to the destination."""
         with output_errors(self._destination):
-            shutil.rmtree(self.scratch)
             write_manifest(manifest, self._own)
-            # mkdtemp makes a private folder; a run is as public as its parent says.
-            mask = os.umask(0)
-            os.umask(mask)
-            self._own.chmod(0o777 & ~mask)
-            (self._own / _LOCK).unlink()
-            check_destination(self._destination, replace=self._replace)
-            if self._destination.exists():
-                shutil.rmtree(self._destination)
-            try:
-                self._own.rename(self._destination)
-            except OSError as error:
-                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise _exists(self._destination) from error
-                raise
-        self._folder = None
+        check_destination(self._destination, replace=self._replace)
+        self._unfinished.publish(self._own, self._destination, replace=self._replace)
 
 
 def check_destination(destination: Path, *, replace: bool) -> None:
@@ -141,54 +113,4 @@ def check_destination(destination: Path, *, replace: bool) -> None:
     if not (destination / MANIFEST).is_file():
         raise UsageError(f"{destination} exists and is no run")
     if not replace:
-        raise _exists(destination)
-
-
-def _exists(destination: Path) -> UsageError:
-    return UsageError(
-        f"{destination} exists already", hint="give another -o, or add --force"
-    )
-
-
-@contextmanager
-def output_errors(place: Path) -> Iterator[None]:
-    """Turn a failure to write into one line that names the place."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        if error.errno in _FULL or "No space left" in str(error):
-            raise OutputError(
-                f"{place}: the disk is full or a limit is reached ({reason}); "
-                "nothing was left behind"
-            ) from error
-        raise OutputError(f"{place}: cannot write: {reason}") from error
-
-
-def remove_unfinished(parent: Path) -> int:
-    """Remove what dead writers left in `parent`; return how many that was."""
-    removed = 0
-    for folder in parent.glob(f"{_PREFIX}*"):
-        if folder.is_symlink() or not folder.is_dir():
-            continue
-        try:
-            lock = os.open(folder / _LOCK, os.O_RDWR)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            continue  # its writer lives
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
-        finally:
-            os.close(lock)
-    return removed
-
-
-def _locked(folder: Path) -> int:
-    """Hold a lock in `folder` for as long as this process lives."""
-    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return lock
+        raise already_there(destination)

@@ -8,6 +8,7 @@ stays bounded at any size.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -71,8 +72,10 @@ class TableWriter:
             run.unlink()
 
     def abort(self) -> None:
-        """Close the files without completing them."""
-        self._close_run()
+        """Close the files; what they hold is not wanted any more."""
+        # A disk that is full is full at the end of a file too.
+        with suppress(OSError, pa.ArrowException):
+            self._close_run()
 
     def _flush(self) -> None:
         if not self._pending_rows:

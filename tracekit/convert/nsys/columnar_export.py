@@ -81,11 +81,11 @@ class ColumnarExport:
         for batch in self._read(path, self._schemas[table].names):
             chosen = batch
             if column is not None:
-                numbers = _plain(batch.column(column))
+                numbers = plain(batch.column(column))
                 chosen = batch.filter(
                     pc.is_in(numbers, pa.array(sorted(values), pa.int64()))
                 )
-            columns = [_plain(cells).to_pylist() for cells in chosen.columns]
+            columns = [plain(cells).to_pylist() for cells in chosen.columns]
             for row in zip(*columns, strict=True):
                 cells = (
                     cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
@@ -101,6 +101,18 @@ class ColumnarExport:
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 
+    def schema(self, table: str) -> pa.Schema:
+        """Return the columns of `table` as the file declares them."""
+        return self._schemas[table].remove_metadata()
+
+    def file_name(self, table: str) -> str:
+        """Return the name of the file of `table`."""
+        return self._files[table].name
+
+    def raw_batches(self, table: str) -> Iterator[pa.RecordBatch]:
+        """Yield all columns of `table` as they are."""
+        yield from self._read(self._files[table], self._schemas[table].names)
+
     def _read(self, path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
         try:
             if path.suffix == ".parquet":
@@ -114,7 +126,7 @@ class ColumnarExport:
             raise _incomplete(path, error) from error
 
     def _as(self, column: pa.Array, field: pa.Field, table: str) -> pa.Array:
-        column = _plain(column)
+        column = plain(column)
         if column.type == field.type:
             return column
         if pa.types.is_string(field.type) and pa.types.is_binary(column.type):
@@ -173,7 +185,7 @@ def _incomplete(path: Path, error: Exception) -> UnreadableTraceError:
     )
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def plain(column: pa.Array) -> pa.Array:
     """Return text as bytes and unsigned integers as signed ones of the same bits."""
     kind = column.type
     if pa.types.is_dictionary(kind):

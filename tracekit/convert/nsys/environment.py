@@ -12,14 +12,19 @@ from dataclasses import dataclass, field
 
 from tracekit.convert.nsys.export import Export
 from tracekit.convert.readers.base import CaptureLog
-from tracekit.convert.redaction import ALLOWED_VARIABLES, is_allowed_variable
+from tracekit.convert.redaction import Private
+from tracekit.convert.secrets import mask_command
+from tracekit.convert.variables import ALLOWED_VARIABLES, is_allowed_variable
 
+_HOMES = frozenset({"HOME", "USERPROFILE"})
+_USERS = frozenset({"USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER"})
+_HOSTS = frozenset({"HOSTNAME", "HOST", "COMPUTERNAME", "SLURMD_NODENAME"})
 _SETTING = re.compile(
     r"CAPTURE_EVENT_TYPE|RATE_HZ|START_TRIGGER|STOP_TRIGGER|RUN_DURATION_MS"
     r"|OS_RUNTIME_OPTIONS:[A-Z_]+|NVTX_OPTIONS:[A-Z_]+|GPU_METRICS[A-Z_:]*"
     r"|(PROCESS_0:)?(COLLECT|CUDA|TRACE)_[A-Z0-9_:]+|INCLUDE_CHILDREN"
 )
-_FACTS = {
+FACTS = {
     "CpuCores": "cpu_cores",
     "CpuDescription": "cpu",
     "CpuArchitecture": "cpu_architecture",
@@ -37,19 +42,21 @@ class Environment:
     Attributes:
         variables: Environment variables of the profiled process.
         facts: Facts about the machine, by the keys of `run_fact`.
-        hosts: Names of the machines, by globalVid.
-    withheld: Names of the variables that were not read.
+            hosts: Names of the machines, by globalVid.
+        withheld: Names of the variables that were not read.
+        private: Names of people and machines, to be taken out of text.
     """
 
     variables: dict[str, str] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     hosts: dict[int, str] = field(default_factory=dict)
     withheld: set[str] = field(default_factory=set)
+    private: Private = field(default_factory=Private)
 
 
 def read_environment(export: Export, log: CaptureLog) -> Environment:
     """Read the machine, the settings and the listed variables; count the rest."""
-    found = Environment()
+    found = Environment(private=log.private)
     _read_system(export, found)
     _read_capture(export, log, found)
     if found.withheld:
@@ -58,7 +65,7 @@ def read_environment(export: Export, log: CaptureLog) -> Environment:
             "not on the list of variables that are copied",
             len(found.withheld),
         )
-    _read_export(export, log)
+    _read_export(export, log, found)
     _read_start(export, log)
     for table, what in (
         ("ProcessStreams", "standard output and error text"),
@@ -77,12 +84,13 @@ def _read_system(export: Export, found: Environment) -> None:
         if not isinstance(name, str) or not isinstance(value, str):
             continue
         if name == "DeviceEnvironment":
-            for variable, text in _split(value):
-                _take(variable, text, found)
+            for variable, text in split_variables(value):
+                take_variable(variable, text, found)
         elif name == "Hostname" and isinstance(row.get("globalVid"), int):
             found.hosts[row["globalVid"]] = value
-        elif name in _FACTS and value:
-            found.facts[_FACTS[name]] = value
+            found.private.hosts.add(value)
+        elif name in FACTS and value:
+            found.facts[FACTS[name]] = value
 
 
 def _read_capture(export: Export, log: CaptureLog, found: Environment) -> None:
@@ -94,21 +102,24 @@ def _read_capture(export: Export, log: CaptureLog, found: Environment) -> None:
             continue
         if name.endswith(":ENVIRONMENT_VARIABLE"):
             variable, _, text = value.partition("=")
-            _take(variable, text.removeprefix('"').removesuffix('"'), found)
+            take_variable(variable, unquoted(text), found)
         elif name == "PROCESS_0:COMMAND" or name.startswith("PROCESS_0:ARGUMENT_"):
             command.append(value)
         elif name.endswith(":USER_NAME"):
+            found.private.users.add(value)
             log.leave_behind("user names", "never copied")
+        elif name == "DEVICE_DISPLAY_NAME":
+            found.private.hosts.add(value)
         elif name.endswith(":WORKING_DIR"):
             log.leave_behind("working directories", "never copied")
         elif name == "CAPTURE_EVENT_TYPE":
             events.append(value)
-        elif _SETTING.fullmatch(name):
+        elif is_setting(name):
             log.settings[name.removeprefix("PROCESS_0:").lower()] = value
     if events:
         log.settings["capture_event_type"] = ",".join(sorted(events))
     if command:
-        log.command = " ".join(command)
+        log.command = mask_command(command)
 
 
 def export_metadata(export: Export) -> dict[str, str]:
@@ -121,12 +132,15 @@ def export_metadata(export: Export) -> dict[str, str]:
     }
 
 
-def _read_export(export: Export, log: CaptureLog) -> None:
+def _read_export(export: Export, log: CaptureLog, found: Environment) -> None:
     metadata = export_metadata(export)
     log.schema_version = metadata.get("EXPORT_SCHEMA_VERSION")
     if "EXPORT_PRODUCT_VERSION" in metadata:
         log.tools["nsys"] = metadata["EXPORT_PRODUCT_VERSION"]
+    if metadata.get("EXPORT_HOST"):
+        found.private.hosts.add(metadata["EXPORT_HOST"])
     if metadata.get("EXPORT_USER"):
+        found.private.users.add(metadata["EXPORT_USER"])
         log.leave_behind("user names", "never copied")
     for name in ("INCLUDE_BLOBS", "INCLUDE_JSON", "LAZY"):
         value = metadata.get(f"EXPORT_PARAM_{name}")
@@ -156,14 +170,36 @@ def origin_utc_ns(export: Export, log: CaptureLog) -> int | None:
     return None if log.start_utc_ns is None else log.start_utc_ns - shift
 
 
-def _take(variable: str, text: str, found: Environment) -> None:
+def is_setting(name: str) -> bool:
+    """Tell whether a name in META_DATA_CAPTURE says how the profiler was set."""
+    return _SETTING.fullmatch(name) is not None
+
+
+def take_variable(variable: str, text: str, found: Environment) -> None:
+    """Take a variable if it is on the list; else note that it was withheld.
+
+    Of those that name a person or a machine the value is noted as private.
+    """
     if is_allowed_variable(variable):
         found.variables[variable] = text
-    else:
-        found.withheld.add(variable)
+        return
+    found.withheld.add(variable)
+    if not text:
+        return
+    if variable in _HOMES:
+        found.private.homes.add(text)
+    elif variable in _USERS:
+        found.private.users.add(text)
+    elif variable in _HOSTS:
+        found.private.hosts.add(text)
 
 
-def _split(text: str) -> Iterator[tuple[str, str]]:
+def unquoted(text: str) -> str:
+    """Return the value of a variable as META_DATA_CAPTURE writes it: in quotes."""
+    return text.removeprefix('"').removesuffix('"')
+
+
+def split_variables(text: str) -> Iterator[tuple[str, str]]:
     """Split `A=1;B=2`. A value may hold a semicolon: such a piece names nothing."""
     for piece in text.split(";"):
         variable, equals, value = piece.partition("=")

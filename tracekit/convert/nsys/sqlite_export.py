@@ -41,9 +41,14 @@ def table_names(path: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def readonly_uri(path: Path) -> str:
+    """Return the URI under which SQLite reads a database and changes nothing."""
     # Immutable: no lock, no journal, works on a read-only disk.
-    uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    return f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    uri = readonly_uri(path)
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     connection.text_factory = bytes
     return connection
@@ -58,7 +63,8 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
     return [name.decode("utf-8", "replace") for (name,) in found]
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as SQL takes any name."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -90,7 +96,7 @@ class SqliteExport:
                 name: frozenset(
                     column.decode("utf-8", "replace")
                     for _, column, *_ in self._connection.execute(
-                        f"PRAGMA table_info({_quoted(name)})"
+                        f"PRAGMA table_info({quoted(name)})"
                     )
                 )
                 for name in _tables(self._connection)
@@ -115,7 +121,7 @@ class SqliteExport:
         if table not in self._columns:
             return 0
         try:
-            row = self._connection.execute(f"SELECT count(*) FROM {_quoted(table)}")
+            row = self._connection.execute(f"SELECT count(*) FROM {quoted(table)}")
             return int(row.fetchone()[0])
         except sqlite3.Error as error:
             raise self._damaged(error) from error
@@ -126,12 +132,12 @@ class SqliteExport:
         """Yield rows one by one, text made valid, NULL as None."""
         if table not in self._columns:
             return
-        query = f"SELECT * FROM {_quoted(table)}"
+        query = f"SELECT * FROM {quoted(table)}"
         if column is not None:
             if column not in self._columns[table]:
                 return
             wanted = ", ".join(str(value) for value in sorted(values))
-            query += f" WHERE {_quoted(column)} IN ({wanted})"
+            query += f" WHERE {quoted(column)} IN ({wanted})"
         try:
             cursor = self._connection.execute(query)
             names = [described[0] for described in cursor.description]
@@ -173,7 +179,7 @@ class SqliteExport:
 
     def _chunks(self, table: str) -> Iterator[list[RowRange]]:
         """Yield ranges of row ids, together of about `_CHUNK_ROWS` rows."""
-        name = _quoted(table)
+        name = quoted(table)
         try:
             # Each alone is one step down the tree; asked together they are a scan.
             low, high = (
@@ -209,7 +215,7 @@ class SqliteExport:
         if not times:
             return lambda _: None
         query = (
-            f"SELECT {_quoted(times[0])} FROM {_quoted(table)}"
+            f"SELECT {quoted(times[0])} FROM {quoted(table)}"
             " WHERE rowid >= ? ORDER BY rowid LIMIT 1"
         )
 
@@ -232,9 +238,9 @@ class SqliteExport:
         # Imported here: it takes 0.1 s, which a run that is converted need not pay.
         import connectorx
 
-        names = ", ".join(_quoted(column) for column in wanted.names)
+        names = ", ".join(quoted(column) for column in wanted.names)
         query = (
-            f"SELECT {names} FROM {_quoted(table)}"
+            f"SELECT {names} FROM {quoted(table)}"
             f" WHERE rowid BETWEEN {rows.low} AND {rows.high}"
         )
         url = f"sqlite://{quote(str(self._path.absolute()))}"

@@ -8,6 +8,8 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from tracekit.convert.redaction import Private
+
 
 class Batch(NamedTuple):
     """Rows of one normalized table and one rank."""
@@ -45,6 +47,8 @@ class CaptureLog:
         settings: How the profiler was set, by setting.
         driver_version: Version of the GPU driver.
         start_utc_ns: UTC time of the start of the capture.
+        private: Names of people and machines, to be taken out of text on request;
+            filled before rows are yielded.
         ranks: What is known of each rank; filled before its rows are yielded.
         absent: Why a table has no rows, by table.
         diagnoses: What the user should be told.
@@ -56,6 +60,7 @@ class CaptureLog:
     settings: dict[str, str] = field(default_factory=dict)
     driver_version: str | None = None
     start_utc_ns: int | None = None
+    private: Private = field(default_factory=Private)
     ranks: dict[int, RankFacts] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     diagnoses: list[Diagnosis] = field(default_factory=list)
