@@ -96,7 +96,11 @@ def test_readme_commands_run(tmp_path: Path) -> None:
     (tmp_path / "resnet50.sqlite.zst").write_bytes(demo.read_bytes())
     script = tour[1].replace("tracekit ", f"{sys.executable} -m tracekit ")
     done = subprocess.run(
-        ["sh", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=False
+        ["sh", "-euc", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "Error" not in done.stderr

@@ -125,7 +125,10 @@ def test_clean_removes_caches_and_no_runs(
     assert f"Removed {tmp_path / '.tracekit'}" in capfd.readouterr().err
 
 
-def test_demo(capfd: pytest.CaptureFixture[str]) -> None:
+def test_demo(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     assert run_cli("demo") == 0
     out = capfd.readouterr().out
     assert "50,339,651" in out

@@ -155,10 +155,10 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
 def nsys_sources() -> dict[str, dict[str, str]]:
     """Return, by table and column, the export's field that fills it."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for table in EVENT_TABLES:
-        for column, field in table.fields.items():
+    for events in EVENT_TABLES:
+        for column, field in events.fields.items():
             named = ", ".join(field.needs) or "given"
-            found[table.target][column].append(f"{table.source}.{named}")
+            found[events.target][column].append(f"{events.source}.{named}")
     sources = {
         table: {column: "; ".join(texts) for column, texts in columns.items()}
         for table, columns in found.items()
