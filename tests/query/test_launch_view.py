@@ -86,6 +86,15 @@ KERNEL = """
             ("0, 0, driver, cuF, 1, 10, 15", "0, 0, runtime, cudaF, 1, 10, 15"),
             (0, "runtime", "cudaF", 10, 15),
         ),
+        # Nothing but the thread, or the name, tells them apart.
+        (
+            ("0, 1, runtime, f, 1, 10, 15", "0, 0, runtime, g, 1, 10, 15"),
+            (0, "runtime", "g", 10, 15),
+        ),
+        (
+            ("0, 0, runtime, g, 1, 10, 15", "0, 0, runtime, f, 1, 10, 15"),
+            (0, "runtime", "f", 10, 15),
+        ),
         # The same row twice.
         (
             ("0, 0, runtime, f, 1, 10, 15", "0, 0, runtime, f, 1, 10, 15"),
