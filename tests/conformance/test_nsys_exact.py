@@ -56,3 +56,24 @@ def test_cpu_gpu_overlap(capture: Path, converted: Converted) -> None:
     found = [{name: row[name] for name in names} for row in answer.table.to_pylist()]
     devices = exact(capture)["devices"]
     assert found == [devices[device]["cpu_gpu"] for device in sorted(devices)]
+
+
+@pytest.mark.parametrize("capture", EXACT, ids=lambda path: path.stem)
+def test_gaps_fill_what_is_not_busy(capture: Path, converted: Converted) -> None:
+    answer = run_module(
+        load_module("gpu.idle_gaps"), [converted(capture)], {"limit": "0"}
+    )
+    rows = answer.table.to_pylist()
+    devices = exact(capture)["devices"]
+    idle = [
+        devices[device]["window_ns"] - devices[device]["gpu_busy_ns"]
+        for device in sorted(devices)
+    ]
+    found: dict[int, int] = {}
+    for row in rows:
+        assert row["duration_ns"] == row["end_ns"] - row["start_ns"] > 0
+        found[row["device_id"]] = found.get(row["device_id"], 0) + row["duration_ns"]
+    # The pass knows devices by their ordinal, which need not be their device_id.
+    assert [found[device] for device in sorted(found)] == idle
+    # Within the window something ends at the start of each gap, and begins at its end.
+    assert all(row["before_activity"] and row["after_activity"] for row in rows)

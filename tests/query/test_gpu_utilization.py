@@ -122,3 +122,17 @@ def test_only_the_processes_asked_for(query_rows: QueryRows) -> None:
 
 def test_a_run_without_gpu_work_has_no_rows(query_rows: QueryRows) -> None:
     assert query_rows("gpu.utilization") == []
+
+
+@pytest.mark.parametrize("window", ["40:", ":5"])
+def test_a_device_without_work_on_that_side_has_an_empty_window(
+    query_rows: QueryRows, window: str
+) -> None:
+    rows = query_rows(
+        "gpu.utilization",
+        window=window,
+        kernel=kernels("0, 0, 7, 10, 20", "1, 0, 7, 0, 60"),
+    )
+    assert [row["window_ns"] for row in rows] == [0, 20 if window == "40:" else 5]
+    assert (rows[0]["gpu_busy_ns"], rows[0]["gpu_utilization"]) == (0, None)
+    assert rows[1]["gpu_utilization"] == 1.0

@@ -14,7 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from tests.support.shared import NSYS
+from tracekit.store.run import Run
 
 Row = dict[str, Any]
 Cell = Callable[[Row], Any]
@@ -62,6 +65,75 @@ def statistics(
     )
 
 
+def quantities(
+    titles: str, ours: str, *, unit: str = "ns", divisor: int = 1
+) -> tuple[Column, ...]:
+    """Return mean, median, minimum, maximum and deviation of one quantity.
+
+    Args:
+        titles: What their titles begin with, such as `T` for `TAvg (ns)`.
+        ours: What our columns begin with, such as `total_`.
+        unit: The unit in their titles.
+        divisor: How many of our units make one of theirs.
+    """
+    named = {
+        "Avg": "mean",
+        "Med": "median",
+        "Min": "min",
+        "Max": "max",
+        "StdDev": "stddev",
+    }
+    ending = "bytes" if unit == "MB" else unit
+
+    def cell(name: str) -> Cell:
+        def of(row: Row) -> object:
+            value = row[name]
+            return value if value is None or divisor == 1 else Fraction(value) / divisor
+
+        return of
+
+    return tuple(
+        Column(f"{titles}{theirs} ({unit})", cell(f"{ours}{mine}_{ending}"))
+        for theirs, mine in named.items()
+    )
+
+
+def megabytes(name: str) -> Cell:
+    """Return a column of bytes, or of bytes per second, in 10^6."""
+
+    def of(row: Row) -> object:
+        return None if row[name] is None else Fraction(row[name]) / MEGA
+
+    return of
+
+
+def with_recorded_ids(run: Run, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Add recorded ids and the name of the device, which reports print."""
+    tables = {
+        name: [
+            row for file in run.files(name) for row in pq.read_table(file).to_pylist()
+        ]
+        for name in ("process", "thread", "context", "device")
+    }
+    pids = {row["process_id"]: row["os_pid"] for row in tables["process"]}
+    tids = {row["thread_id"]: row["os_tid"] for row in tables["thread"]}
+    names = {row["device_id"]: row["name"] for row in tables["device"]}
+    ordinals = {
+        (row["process_id"], row["device_id"]): row["cuda_ordinal"]
+        for row in tables["context"]
+    }
+    return [
+        {
+            **row,
+            "os_pid": pids[row["process_id"]],
+            "os_tid": tids.get(row.get("thread_id")),
+            "cuda_ordinal": ordinals[row["process_id"], row["device_id"]],
+            "device_name": names[row["device_id"]],
+        }
+        for row in rows
+    ]
+
+
 def _count_of(row: Row) -> str:
     names = ("launches", "calls", "count", "instances")
     return next(name for name in names if name in row)
@@ -69,7 +141,12 @@ def _count_of(row: Row) -> str:
 
 def reports(report: str) -> list[Path]:
     """Return the files of a report that captures here have, sorted."""
-    return sorted(NSYS.glob(f"h200/*.stats/*_{report}.csv"))
+    return sorted(NSYS.glob(f"*/*.stats/*_{report}.csv"))
+
+
+def stats_folders() -> list[Path]:
+    """Return the folders of reports that captures here have, sorted."""
+    return sorted(NSYS.glob("*/*.stats"))
 
 
 def capture_of(report: Path) -> Path:

@@ -16,7 +16,8 @@ from tracekit.schema import TABLES
 from tracekit.store.run import Run
 
 _GPU_WORK = ("kernel", "memcpy", "memset", "graph_launch")
-# Views on GPU work; with the tables above they have device_id and correlation_id.
+# Views on GPU work, and those of their columns that a scope asks for; with the tables
+# above they have device_id and correlation_id.
 _GPU_VIEWS = {
     "gpu_activity": ("process_id", "device_id", "correlation_id", "start_ns"),
     "launch": ("process_id", "device_id", "correlation_id", "start_ns"),
@@ -219,6 +220,11 @@ def _make_span(session: Session, run: Run, window: TimeWindow, only: str) -> Non
         start, end = _resolved(window, run)
     first = "min(start_ns)" if start is None else f"{start}::BIGINT"
     last = "max(end_ns)" if end is None else f"{end}::BIGINT"
+    # A device whose work lies on the other side of the given end has an empty window.
+    if start is None and end is not None:
+        first = f"least({first}, {last})"
+    elif end is None and start is not None:
+        last = f"greatest({last}, {first})"
     _table(
         session,
         TIME_WINDOW,
