@@ -22,7 +22,7 @@ def test_header_parameters_are_those_of_the_statement(name: str) -> None:
     module = load_module(name)
     with duckdb.connect() as connection:
         (statement,) = connection.extract_statements(module.sql)
-    assert statement.type is duckdb.StatementType.SELECT
+    assert statement.type == duckdb.StatementType.SELECT
     assert {p.name for p in module.parameters} == set(statement.named_parameters)
 
 

@@ -163,7 +163,7 @@ def _check_one_select(session: Session, module: QueryModule) -> None:
         statements = session.connection.extract_statements(module.sql)
     except duckdb.Error as error:
         raise QueryError(f"{module.name}: {_first_lines(error)}") from error
-    if len(statements) != 1 or statements[0].type is not duckdb.StatementType.SELECT:
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise QueryError(f"{module.name} is not one SELECT statement")
 
 
