@@ -100,7 +100,8 @@ def test_what_tells_of_people_and_machines_is_gone(tmp_path: Path) -> None:
         " ('DEVICE_DISPLAY_NAME', 'planted5'), ('PLANTED6', 'planted6')",
         "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES"
         " (1, 'planted7', 'DeviceEnvironment', 610, 'A=planted8;RANK=0;B=planted9'),"
-        " (1, '', 'planted10', 1, 'planted11'), (1, '', 'Hostname', 619, 'planted12.example')",
+        " (1, '', 'planted10', 1, 'planted11'),"
+        " (1, '', 'Hostname', 619, 'planted12.example')",
         "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_USER', 'planted13'),"
         " ('EXPORT_PARAM_INPUT_PATH', '/planted14/x'), ('EXPORT_HOST', 'planted15')",
         "INSERT INTO StringIds VALUES (90001, 'planted16'), (90002, 'planted17'),"

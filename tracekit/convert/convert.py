@@ -23,7 +23,7 @@ from tracekit.convert.capture import (
 )
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers import reader_for
-from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts
+from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
 from tracekit.convert.redaction import Redact, Redactor
 from tracekit.convert.steps import StepFinder
 from tracekit.convert.validity import part
@@ -141,7 +141,13 @@ class _Conversion:
         self._logs.append(log)
         self._formats.append(reader.name)
         self._numbering.begin_capture()
-        batches = reader.read(plain, name=capture.name, tables=self._read, log=log)
+        reading = Reading(
+            name=capture.name,
+            tables=self._read,
+            log=log,
+            scratch=self._writer.scratch,
+        )
+        batches = reader.read(plain, reading)
         known = 0
         for batch in batches:
             if len(log.private) > known:

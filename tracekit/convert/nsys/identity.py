@@ -15,23 +15,14 @@ from tracekit.convert.distinct import map_distinct
 from tracekit.convert.nsys.environment import Environment
 from tracekit.convert.nsys.export import Export, resolve
 from tracekit.convert.nsys.strings import Strings
+from tracekit.convert.ranks import rank_in_environment, rank_in_name
 from tracekit.convert.readers.base import CaptureLog, RankFacts
 from tracekit.schema import HOST_RANK
 
 _PID_SHIFT = 24
 _HOST_SHIFT = 48
 _ID_MASK = 0xFFFFFF
-_RANK_IN_NAME = re.compile(r"rank[-_.=]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _RANK_OF_THREAD = re.compile(r"MPI Rank (\d{1,6})")
-_RANK_VARIABLES = (
-    "RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "PALS_RANKID",
-    "SLURM_PROCID",
-)
 
 
 class Identity:
@@ -202,13 +193,12 @@ class Identity:
         return self._log.ranks.setdefault(rank, RankFacts(source=source))
 
     def _rank_of_all(self, environment: Environment, name: str) -> tuple[int, str]:
-        match = _RANK_IN_NAME.search(name)
-        if match:
-            return int(match[1]), "file_name"
-        for variable in _RANK_VARIABLES:
-            value = environment.variables.get(variable, "")
-            if value.isdecimal():
-                return int(value), "environment"
+        rank = rank_in_name(name)
+        if rank is not None:
+            return rank, "file_name"
+        rank = rank_in_environment(environment.variables)
+        if rank is not None:
+            return rank, "environment"
         return 0, "none"
 
     def _ranks_of_threads(self, export: Export) -> dict[int, int]:

@@ -18,7 +18,7 @@ from tracekit.convert.nsys.samples import read_samples, read_stacks
 from tracekit.convert.nsys.stacks import Stacks
 from tracekit.convert.nsys.strings import Strings
 from tracekit.convert.nsys.tables import EVENT_TABLES, NEWEST_KNOWN, STREAM_KINDS
-from tracekit.convert.readers.base import Batch, CaptureLog
+from tracekit.convert.readers.base import Batch, CaptureLog, Reading
 from tracekit.schema import HOST_RANK, TABLES
 
 _SEVERITIES = {1: "info", 2: "warning", 3: "error", 4: "info"}
@@ -63,10 +63,9 @@ _NOT_BY_NSYS = (
 )
 
 
-def read_export(
-    export: Export, *, name: str, tables: frozenset[str], log: CaptureLog
-) -> Iterator[Batch]:
+def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
     """Yield the rows of `tables` that an export holds; see `Reader.read`."""
+    name, tables, log = reading.name, reading.tables, reading.log
     environment = read_environment(export, log)
     _check_version(log)
     strings = Strings(export)

@@ -87,6 +87,24 @@ class CaptureLog:
             self.diagnoses.append(message)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What is wanted of a reader, and where it may leave things.
+
+    Attributes:
+        name: Name of the capture as the user gave it, for the rank pattern.
+        tables: The normalized tables that are wanted.
+        log: Takes facts, counts and messages.
+        scratch: A folder for what a reader must put on the disk; it is gone after
+            the conversion.
+    """
+
+    name: str
+    tables: frozenset[str]
+    log: CaptureLog
+    scratch: Path
+
+
 class Reader(Protocol):
     """Turns one capture into batches of the normalized tables.
 
@@ -100,19 +118,15 @@ class Reader(Protocol):
         """Tell from the content, not the suffix, whether this reader fits."""
         ...
 
-    def read(
-        self, capture: Path, *, name: str, tables: frozenset[str], log: CaptureLog
-    ) -> Iterator[Batch]:
-        """Yield the rows of `tables`, and note in `log` what is no row.
+    def read(self, capture: Path, reading: Reading) -> Iterator[Batch]:
+        """Yield the rows of the wanted tables, and note in the log what is no row.
 
         Each batch has the columns of its table in the schema's order; text may be
         dictionary-encoded. Rows come in the order of the capture.
 
         Args:
             capture: The file or folder, decompressed.
-            name: Name of the capture as the user gave it, for the rank pattern.
-            tables: The normalized tables that are wanted.
-            log: Takes facts, counts and messages.
+            reading: What is wanted.
 
         Raises:
             UnreadableTraceError: The capture is damaged.

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tracekit.convert.nsys.columnar_export import ColumnarExport, table_files
 from tracekit.convert.nsys.reading import read_export
-from tracekit.convert.readers.base import Batch, CaptureLog
+from tracekit.convert.readers.base import Batch, Reading
 from tracekit.errors import UnreadableTraceError
 
 _MARKS = frozenset(
@@ -28,17 +28,15 @@ class NsysColumnarReader:
             name.startswith("CUPTI_ACTIVITY_KIND_") for name in names
         )
 
-    def read(
-        self, capture: Path, *, name: str, tables: frozenset[str], log: CaptureLog
-    ) -> Iterator[Batch]:
-        """Yield the rows of `tables`; see `Reader.read`."""
-        export = ColumnarExport(capture, log)
+    def read(self, capture: Path, reading: Reading) -> Iterator[Batch]:
+        """Yield the rows of the wanted tables; see `Reader.read`."""
+        export = ColumnarExport(capture, reading.log)
         missing = {"StringIds"} - set(export.tables())
         if missing:
             raise UnreadableTraceError(
-                f"{name} is incomplete: it holds no StringIds, so its export did not "
-                "end",
+                f"{reading.name} is incomplete: it holds no StringIds, so its export "
+                "did not end",
                 hint="export it again: nsys export -t parquetdir --include-blobs=true "
                 "--include-json=true",
             )
-        yield from read_export(export, name=name, tables=tables, log=log)
+        yield from read_export(export, reading)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tracekit.convert.nsys.reading import read_export
 from tracekit.convert.nsys.sqlite_export import SqliteExport, is_sqlite, table_names
-from tracekit.convert.readers.base import Batch, CaptureLog
+from tracekit.convert.readers.base import Batch, Reading
 
 _MARKS = frozenset({"META_DATA_EXPORT", "EXPORT_META_DATA", "TARGET_INFO_SYSTEM_ENV"})
 
@@ -32,9 +32,7 @@ class NsysSqliteReader:
             )
         )
 
-    def read(
-        self, capture: Path, *, name: str, tables: frozenset[str], log: CaptureLog
-    ) -> Iterator[Batch]:
-        """Yield the rows of `tables`; see `Reader.read`."""
-        with closing(SqliteExport(capture, log)) as export:
-            yield from read_export(export, name=name, tables=tables, log=log)
+    def read(self, capture: Path, reading: Reading) -> Iterator[Batch]:
+        """Yield the rows of the wanted tables; see `Reader.read`."""
+        with closing(SqliteExport(capture, reading.log)) as export:
+            yield from read_export(export, reading)

@@ -1,0 +1,143 @@
+"""What works on this machine: GPU, driver, profilers, permissions."""
+
+import ctypes.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+OK, MISSING, LIMITED = "ok", "missing", "limited"
+
+_DRIVER = Path("/proc/driver/nvidia")
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+# From 3 on, an ordinary user may not sample even his own processes.
+_SAMPLING_LIMIT = 2
+_CAP_SYS_ADMIN = 21
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        check: What was looked for.
+        status: `ok`, `missing` or `limited`.
+        found: What is there.
+        advice: What to do about it; empty where nothing is needed.
+    """
+
+    check: str
+    status: str
+    found: str
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Look at the machine; starts no GPU work and changes nothing."""
+    return [
+        Finding("python", OK, platform.python_version()),
+        _driver(),
+        *_gpus(),
+        _program("nsys", "install Nsight Systems, or convert on a machine that has it"),
+        _program("ncu", "install Nsight Compute to collect hardware counters"),
+        _cupti(),
+        _counters(),
+        _sampling(),
+    ]
+
+
+def _driver() -> Finding:
+    version = _read(_DRIVER / "version")
+    match = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", version or "")
+    if match is None:
+        return Finding(
+            "driver",
+            MISSING,
+            "no NVIDIA driver",
+            "none is needed to analyze; collect on a machine with a GPU",
+        )
+    return Finding("driver", OK, match[1])
+
+
+def _gpus() -> list[Finding]:
+    folders = _DRIVER / "gpus"
+    if not folders.is_dir():
+        return [Finding("gpu", MISSING, "no NVIDIA GPU")]
+    found = []
+    for folder in sorted(folders.iterdir()):
+        match = re.search(r"Model:\s*(.+)", _read(folder / "information") or "")
+        found.append(Finding("gpu", OK, match[1] if match else folder.name))
+    return found or [Finding("gpu", MISSING, "no NVIDIA GPU")]
+
+
+def _program(name: str, advice: str) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, MISSING, "not on the PATH", advice)
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(name, LIMITED, f"{name} does not start: {error}", advice)
+    lines = [line for line in done.stdout.splitlines() if "ersion" in line]
+    return Finding(name, OK, lines[-1].strip() if lines else path)
+
+
+def _cupti() -> Finding:
+    library = ctypes.util.find_library("cupti")
+    if library is None:
+        return Finding(
+            "cupti",
+            MISSING,
+            "no libcupti in the loader's path",
+            "install the CUDA toolkit, or pip install nvidia-cuda-cupti",
+        )
+    return Finding("cupti", OK, library)
+
+
+def _counters() -> Finding:
+    parameters = _read(_DRIVER / "params")
+    if parameters is None:
+        return Finding("gpu counters", MISSING, "no NVIDIA driver")
+    if "RmProfilingAdminOnly: 1" in parameters and not _is_admin():
+        return Finding(
+            "gpu counters",
+            LIMITED,
+            "for the administrator only",
+            "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0",
+        )
+    return Finding("gpu counters", OK, "allowed")
+
+
+def _sampling() -> Finding:
+    text = (_read(_PARANOID) or "").strip()
+    if not text:
+        return Finding("cpu sampling", MISSING, "the kernel has no perf events")
+    if int(text) > _SAMPLING_LIMIT and not _is_admin():
+        return Finding(
+            "cpu sampling",
+            LIMITED,
+            f"perf_event_paranoid is {text}",
+            f"sysctl kernel.perf_event_paranoid={_SAMPLING_LIMIT}",
+        )
+    return Finding("cpu sampling", OK, f"perf_event_paranoid is {text}")
+
+
+def _is_admin() -> bool:
+    if os.geteuid() != 0:
+        return False
+    match = re.search(
+        r"CapEff:\s*([0-9a-f]+)", _read(Path("/proc/self/status")) or "CapEff: 0"
+    )
+    return bool(match and int(match[1], 16) >> _CAP_SYS_ADMIN & 1)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return None
