@@ -262,7 +262,7 @@ _ALL = (
             Column(
                 "shared_bytes",
                 _L,
-                "Static and dynamic shared memory a block, where only the sum is known.",
+                "Shared memory a block, where only the sum of both kinds is known.",
                 "B",
             ),
             Column("local_bytes_per_thread", _L, "Local memory a thread.", "B"),
