@@ -8,7 +8,11 @@ from tracekit.schema import TABLES
 
 # Rank 1 is 1,000 ns behind, rank 2 is 500 ns ahead; the third all-reduce of rank 1
 # ends 30 ns late.
-ENDS = {0: (100, 200, 300), 1: (-900, -800, -670), 2: (600, 700, 800)}
+ENDS: dict[int, tuple[int, ...]] = {
+    0: (100, 200, 300),
+    1: (-900, -800, -670),
+    2: (600, 700, 800),
+}
 
 
 def aligner_of(ends: dict[int, tuple[int, ...]], more: str = "") -> ClockAligner:
