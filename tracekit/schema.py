@@ -680,7 +680,12 @@ _ALL = (
             _HOST,
             Column("offset_ns", _L, "Added to the rank's times.", "ns"),
             Column("method", _S, "recorded, utc or collectives."),
-            Column("residual_ns", _L, "Skew that is left.", "ns"),
+            Column(
+                "residual_ns",
+                _L,
+                "Median distance of its collectives' ends from those of all ranks.",
+                "ns",
+            ),
         ),
     ),
     Table(
