@@ -589,8 +589,8 @@ _ALL = (
             Column(
                 "match_kind",
                 _S,
-                "How it was matched: correlation, mangled_name, shape (base name, grid, "
-                "block, order) or name (no shape was recorded).",
+                "How it was matched: correlation, mangled_name, shape (base name, "
+                "grid, block, order) or name (no shape was recorded).",
             ),
             Column(
                 "unit_repeat",
