@@ -4,10 +4,15 @@ from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
+from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import UnreadableTraceError
 
-READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader())
+READERS: tuple[Reader, ...] = (
+    NsysSqliteReader(),
+    NsysColumnarReader(),
+    NsysReportReader(),
+)
 
 
 def reader_for(capture: Path) -> Reader:
