@@ -65,7 +65,7 @@ def test_kernels_of_jax(converted: Converted) -> None:
         for e in events(JAX, "/device:GPU:0")
     ]
     assert len(expected) == 150
-    names = ("name", "start_ns", "end_ns", "correlation_id", "hlo_op")
+    names = ["name", "start_ns", "end_ns", "correlation_id", "hlo_op"]
     assert rows(converted(JAX), "kernel", *names) == sorted(
         expected, key=lambda row: row[1]
     )

@@ -78,16 +78,16 @@ def test_kernel_details_of_cupti(tmp_path: Path) -> None:
         },
     )
     run = run_of(tmp_path, plane)
-    names = ("correlation_id", "context_id", "stream_id", "canonical_name")
+    names = ["correlation_id", "context_id", "stream_id", "canonical_name"]
     assert rows(run, "kernel", *names) == [(42, 1, 13, "void gemm<float>(float*)")]
     assert rows(run, "kernel", "mangled_name", "short_name") == [
         ("_Z4gemmIfEvPT_", "gemm")
     ]
     sizes = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
     assert rows(run, "kernel", *sizes) == [(8, 4, 2, 128, 2, 1)]
-    names = ("registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes")
+    names = ["registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes"]
     assert rows(run, "kernel", *names) == [(32, 1024, 2048)]
-    names = ("shared_bytes", "occupancy_ratio", "operator_name", "hlo_op", "hlo_module")
+    names = ["shared_bytes", "occupancy_ratio", "operator_name", "hlo_op", "hlo_module"]
     assert rows(run, "kernel", *names) == [
         (None, 0.625, "model/dense/MatMul:MatMul", "gemm.1", "jit_step")
     ]
@@ -154,7 +154,7 @@ def test_copies_fills_graphs_and_allocations_are_no_kernels(tmp_path: Path) -> N
     plane.event("UnifiedMemory", 7_000, 1_000)
     run = run_of(tmp_path, plane, other)
     assert run.manifest.rows("kernel") == 0
-    names = ("bytes", "copy_kind", "source_memory_kind", "destination_device_id")
+    names = ["bytes", "copy_kind", "source_memory_kind", "destination_device_id"]
     assert rows(run, "memcpy", *names) == [
         (4096, "HtoD", "pageable", None),
         (64, "PtoP", "device", 1),
@@ -180,7 +180,7 @@ def test_lines_derived_from_the_streams_are_not_counted_twice(tmp_path: Path) ->
 def test_device_properties_and_peak(tmp_path: Path) -> None:
     amd = PlaneOf("/device:GPU:1", {"device_vendor": "AMD", "compute_cap_major": 9})
     run = run_of(tmp_path, gpu(), amd)
-    names = ("device_id", "host", "sm_count", "max_clock_hz", "compute_capability")
+    names = ["device_id", "host", "sm_count", "max_clock_hz", "compute_capability"]
     assert rows(run, "device", *names) == [
         (0, "node7", 132, 1_980_000_000, "9.0"),
         (1, "node7", None, None, None),
@@ -246,7 +246,7 @@ def test_steps_carry_their_number_and_are_not_nested(tmp_path: Path) -> None:
         plane.event("inner", begin, 2_000, {"step_num": number, "_r": 1})
         plane.event("no root", begin + 3_000, 2_000, {"step_num": number})
     run = run_of(tmp_path, plane)
-    names = ("step_index", "name", "start_ns", "end_ns", "source")
+    names = ["step_index", "name", "start_ns", "end_ns", "source"]
     assert rows(run, "step", *names) == [
         (7, "train", 70, 79, "annotation"),
         (8, "train", 80, 89, "annotation"),
@@ -275,12 +275,12 @@ def test_memory_events(tmp_path: Path) -> None:
     )
     plane.event("MemoryDeallocation", 3_000, 0, {"shape": "[?,8]", "data_type": 0})
     run = run_of(tmp_path, gpu(), plane)
-    names = ("time_ns", "kind", "device_id", "address", "bytes", "requested_bytes")
+    names = ["time_ns", "kind", "device_id", "address", "bytes", "requested_bytes"]
     assert rows(run, "memory_event", *names) == [
         (1, "allocate", 0, -(1 << 63) + 5, 512, 400),
         (3, "free", None, None, None, None),
     ]
-    names = ("tag", "region", "data_type", "shape", "total_allocated_bytes")
+    names = ["tag", "region", "data_type", "shape", "total_allocated_bytes"]
     assert rows(run, "memory_event", *names) == [
         ("conv1/BiasAdd", "output", "float16", "[8,32,32,8]", 1024),
         (None, None, None, None, None),
@@ -294,7 +294,7 @@ def test_producers_and_consumers_are_linked(tmp_path: Path) -> None:
     plane.event("ExecutorState::Process", 5_000, 1_000, {"_ct": 2, "_c": (1 << 64) - 1})
     plane.event("alone", 6_000, 1_000, {"_ct": 3, "_c": 1})
     run = run_of(tmp_path, plane)
-    names = ("flow_id", "thread_id", "start_ns", "end_thread_id", "end_ns")
+    names = ["flow_id", "thread_id", "start_ns", "end_thread_id", "end_ns"]
     assert rows(run, "flow", *names) == [(-1, 0, 1, 1, 5)]
 
 
@@ -347,7 +347,7 @@ def test_hosts_of_a_profile_folder_are_ranks(tmp_path: Path) -> None:
     run = convert([tmp_path / "log"], tmp_path / "run")
     assert run.ranks == (0, 1)
     assert rows(run, "device", "device_id", "host") == [(0, "a"), (1, "b")]
-    names = ("name", "process_id", "device_id")
+    names = ["name", "process_id", "device_id"]
     assert rows(run, "kernel", *names) == [("gemm0", 0, 0), ("gemm1", 1, 1)]
     assert [rank.hosts for rank in run.manifest.ranks] == [["a"], ["b"]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rows import rows
-from tests.support.xspace import PlaneOf, environment, write_xspace
+from tests.support.xspace import PlaneOf, Stats, environment, write_xspace
 from tracekit.convert import convert
 from tracekit.convert.xplane.xspace_pb2 import XSpace
 from tracekit.errors import UnreadableTraceError
@@ -15,7 +15,10 @@ from tracekit.errors import UnreadableTraceError
 def small() -> list[PlaneOf]:
     plane = PlaneOf("/device:GPU:0", {"core_count": 2})
     plane.line("Stream #1(Compute)", 100)
-    details = {"kernel_details": "regs:8 grid:1,1,1 block:32,1,1", "correlation_id": 1}
+    details: Stats = {
+        "kernel_details": "regs:8 grid:1,1,1 block:32,1,1",
+        "correlation_id": 1,
+    }
     plane.event("gemm", 1_000, 1_000, details)
     cpu = PlaneOf("/host:CPU")
     cpu.line("python")
@@ -127,7 +130,10 @@ def test_negative_and_missing_times(tmp_path: Path) -> None:
 def test_numbers_that_no_column_holds_become_null(tmp_path: Path) -> None:
     plane = PlaneOf("/device:GPU:0")
     plane.line("Stream #1(Compute)")
-    stats = {"correlation_id": (1 << 64) - 1, "kernel_details": "regs:99999999999"}
+    stats: Stats = {
+        "correlation_id": (1 << 64) - 1,
+        "kernel_details": "regs:99999999999",
+    }
     plane.event("gemm", 1_000, 1_000, stats)
     run = convert([write_xspace(tmp_path / "t.pb", plane)], tmp_path / "run")
     assert rows(run, "kernel", "correlation_id", "registers_per_thread") == [
