@@ -593,12 +593,40 @@ _ALL = (
         "a hardware counter of one kernel execution",
         (
             Column("kernel_id", _L, "The kernel, as in `kernel`; NULL if unmatched."),
-            Column("match_kind", _S, "How it was matched: mangled_name, shape, ..."),
+            Column(
+                "match_kind",
+                _S,
+                "How it was matched: correlation, mangled_name, shape (base name, "
+                "grid, block, order) or name (no shape was recorded).",
+            ),
+            Column(
+                "unit_repeat",
+                _I,
+                "Which repetition of all measured launches the kernel is in, from 0; "
+                "NULL where launches of the same name and shape were counted instead.",
+            ),
             Column("launch_index", _L, "Order of the launch in the counter file."),
+            _PROCESS,
+            _DEVICE,
+            _CORRELATION,
             Column("kernel_name", _S, "Name in the counter file."),
+            Column("mangled_name", _S, "Linker symbol, where the file has it."),
+            Column("grid_x", _I, "Thread blocks in x."),
+            Column("grid_y", _I, "Thread blocks in y."),
+            Column("grid_z", _I, "Thread blocks in z."),
+            Column("block_x", _I, "Threads of a block in x."),
+            Column("block_y", _I, "Threads of a block in y."),
+            Column("block_z", _I, "Threads of a block in z."),
             Column("metric", _S, "Name of the counter."),
-            Column("unit", _S, "Unit of the value."),
+            Column(
+                "unit", _S, "Unit of the value: byte, ns, hz, byte/s, never scaled."
+            ),
             Column("value", _D, "The value."),
+            Column(
+                "launches", _L, "Launches that the value is the mean of; NULL for one."
+            ),
+            Column("minimum", _D, "Smallest value of those launches."),
+            Column("maximum", _D, "Largest value of those launches."),
             Column("passes", _I, "Replays that were needed."),
             Column("tool", _S, "Who measured: ncu, nvprof."),
         ),
