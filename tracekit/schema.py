@@ -24,7 +24,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 MAJOR = 1
-MINOR = 0
+MINOR = 1
 VERSION = f"{MAJOR}.{MINOR}"
 
 HOST_RANK = -1
@@ -259,11 +259,26 @@ _ALL = (
             Column("static_shared_bytes", _L, "Static shared memory a block.", "B"),
             Column("dynamic_shared_bytes", _L, "Dynamic shared memory a block.", "B"),
             Column("executed_shared_bytes", _L, "Shared memory size in force.", "B"),
+            Column(
+                "shared_bytes",
+                _L,
+                "Shared memory a block, where only the sum of both kinds is known.",
+                "B",
+            ),
             Column("local_bytes_per_thread", _L, "Local memory a thread.", "B"),
             Column("local_bytes_total", _L, "Local memory reserved for it.", "B"),
             Column(
                 "launch_type", _S, "regular, cooperative or cooperative_multi_device."
             ),
+            Column(
+                "occupancy_ratio",
+                _D,
+                "Theoretical occupancy by the profiler: warps that fit an SM at once "
+                "over the warps it has room for, 0 to 1.",
+            ),
+            Column("operator_name", _S, "Framework operator that it was made for."),
+            Column("hlo_op", _S, "XLA operation that it was made for."),
+            Column("hlo_module", _S, "XLA module of that operation."),
         ),
         time="start_ns",
         number="kernel_id",
@@ -421,6 +436,8 @@ _ALL = (
             Column("sequence", _L, "Number that pairs forward and backward."),
             Column("forward_thread_id", _I, "Thread that ran the forward part."),
             Column("record_function_id", _L, "Id shared with an execution trace."),
+            Column("scope", _S, "Name of the node, with the scopes around it."),
+            Column("device_id", _I, "The GPU it ran on, as in `device`."),
         ),
         time="start_ns",
         number="operator_id",
@@ -526,6 +543,10 @@ _ALL = (
             Column("tag", _S, "Variable, tensor or operator it belongs to."),
             Column("total_allocated_bytes", _L, "Allocated after it.", "B"),
             Column("total_reserved_bytes", _L, "Reserved after it.", "B"),
+            Column("requested_bytes", _L, "Size that was asked for.", "B"),
+            Column("region", _S, "Region of a program's memory: output, temp, ..."),
+            Column("data_type", _S, "Element type of the tensor, such as float32."),
+            Column("shape", _S, "Shape of the tensor, canonical JSON."),
         ),
         time="time_ns",
     ),
@@ -565,14 +586,57 @@ _ALL = (
         "a hardware counter of one kernel execution",
         (
             Column("kernel_id", _L, "The kernel, as in `kernel`; NULL if unmatched."),
-            Column("match_kind", _S, "How it was matched: mangled_name, shape, ..."),
+            Column(
+                "match_kind",
+                _S,
+                "How it was matched: correlation, mangled_name, shape (base name, "
+                "grid, block, order) or name (no shape was recorded).",
+            ),
+            Column(
+                "unit_repeat",
+                _I,
+                "Which repetition of all measured launches the kernel is in, from 0; "
+                "NULL where launches of the same name and shape were counted instead.",
+            ),
             Column("launch_index", _L, "Order of the launch in the counter file."),
+            _PROCESS,
+            _DEVICE,
+            _CORRELATION,
             Column("kernel_name", _S, "Name in the counter file."),
+            Column("mangled_name", _S, "Linker symbol, where the file has it."),
+            Column("grid_x", _I, "Thread blocks in x."),
+            Column("grid_y", _I, "Thread blocks in y."),
+            Column("grid_z", _I, "Thread blocks in z."),
+            Column("block_x", _I, "Threads of a block in x."),
+            Column("block_y", _I, "Threads of a block in y."),
+            Column("block_z", _I, "Threads of a block in z."),
             Column("metric", _S, "Name of the counter."),
-            Column("unit", _S, "Unit of the value."),
+            Column(
+                "unit", _S, "Unit of the value: byte, ns, hz, byte/s, never scaled."
+            ),
             Column("value", _D, "The value."),
+            Column(
+                "launches", _L, "Launches that the value is the mean of; NULL for one."
+            ),
+            Column("minimum", _D, "Smallest value of those launches."),
+            Column("maximum", _D, "Largest value of those launches."),
             Column("passes", _I, "Replays that were needed."),
             Column("tool", _S, "Who measured: ncu, nvprof."),
+        ),
+    ),
+    Table(
+        "reported_total",
+        "a line of a summary that the profiler made itself",
+        (
+            Column("category", _S, "Group of the line, such as operator."),
+            Column("name", _S, "What was added up."),
+            Column("unit", _S, "Unit of the values: ns or B; NULL for plain numbers."),
+            Column("count", _L, "Calls or samples."),
+            Column("total", _D, "Their sum; NULL where it makes no sense."),
+            Column("minimum", _D, "The least."),
+            Column("maximum", _D, "The greatest."),
+            Column("mean", _D, "Their mean."),
+            Column("standard_deviation", _D, "Their standard deviation."),
         ),
     ),
     Table(
@@ -644,7 +708,12 @@ _ALL = (
             _HOST,
             Column("offset_ns", _L, "Added to the rank's times.", "ns"),
             Column("method", _S, "recorded, utc or collectives."),
-            Column("residual_ns", _L, "Skew that is left.", "ns"),
+            Column(
+                "residual_ns",
+                _L,
+                "Median distance of its collectives' ends from those of all ranks.",
+                "ns",
+            ),
         ),
     ),
     Table(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.test_query import run_cli
 from tests.support.shared import ROOT
+from tracekit.schema import VERSION
 
 DEMO = ROOT / "fixtures" / "demo" / "resnet50.sqlite.zst"
 
@@ -98,7 +99,7 @@ def test_info_reads_a_raw_capture(
     assert "kernel                  2,175" in out
     assert run_cli("info", capture, "--json") == 0
     (manifest,) = json.loads(capfd.readouterr().out)
-    assert manifest["schema_version"] == "1.0"
+    assert manifest["schema_version"] == VERSION
 
 
 def test_a_raw_capture_is_converted_once(

@@ -52,6 +52,7 @@ def test_wheel_finds_its_queries(dist: Path, tmp_path: Path) -> None:
     listed = subprocess.run(
         [
             str(python),
+            "-I",  # whatever PYTHONPATH names is not the wheel
             "-c",
             "import sys; sys.path += sys.argv[1:];"
             "import tracekit; from tracekit.query import module_names;"

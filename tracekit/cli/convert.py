@@ -1,5 +1,6 @@
 """`tracekit convert`: captures become a run."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,14 @@ from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
     from tracekit.store.manifest import Manifest
+
+
+class AlignBy(StrEnum):
+    """The values of `--align`; the converter is imported only when it runs."""
+
+    UTC = "utc"
+    COLLECTIVES = "collectives"
+    NONE = "none"
 
 
 def convert(
@@ -45,6 +54,10 @@ def convert(
     redact_paths: Annotated[
         bool, typer.Option("--redact-paths", help="Shorten paths below home folders.")
     ] = False,
+    align: Annotated[
+        AlignBy,
+        typer.Option("--align", help="What puts the clocks of several ranks onto one."),
+    ] = AlignBy.UTC,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the run if it exists.")
     ] = False,
@@ -55,7 +68,7 @@ def convert(
     Environment variables, output text, whole files and user names stay behind.
     """
     from tracekit.cli.opening import warn
-    from tracekit.convert import Redact, Request
+    from tracekit.convert import Align, Redact, Request
     from tracekit.convert import convert as convert_captures
     from tracekit.convert.capture import stem
     from tracekit.schema import TABLES
@@ -73,6 +86,7 @@ def convert(
             start_ns=start_ns,
             end_ns=end_ns,
             redact=redact,
+            align=Align(align.value),
             replace=force,
             on_rows=on_rows,
         )

@@ -11,6 +11,7 @@ from tracekit.cli.options import Quiet
 
 if TYPE_CHECKING:
     from tracekit.store.manifest import Manifest
+    from tracekit.store.run import Run
 
 
 def info(
@@ -27,19 +28,20 @@ def info(
 
     from tracekit.store.manifest import as_builtins
 
-    manifests = [run.manifest for run in open_runs(runs, quiet=quiet)]
+    opened = open_runs(runs, quiet=quiet)
     if json:
-        plain = [as_builtins(manifest) for manifest in manifests]
+        plain = [as_builtins(run.manifest) for run in opened]
         text = msgspec.json.format(msgspec.json.encode(plain), indent=2)
         typer.echo(text.decode())
         return
-    typer.echo("\n\n".join("\n".join(_lines(m)) for m in manifests))
+    typer.echo("\n\n".join("\n".join(_lines(run)) for run in opened))
 
 
-def _lines(manifest: "Manifest") -> list[str]:
+def _lines(run: "Run") -> list[str]:
     from tracekit.report.cells import visible
     from tracekit.schema import TABLES
 
+    manifest = run.manifest
     source = manifest.source
     tools = ", ".join(f"{name} {version}" for name, version in source.tools.items())
     files = ", ".join(file.name for file in source.files[:3])
@@ -64,6 +66,8 @@ def _lines(manifest: "Manifest") -> list[str]:
         "Start": _start(manifest),
         "GPU activity": _window(manifest),
     }
+    if len(manifest.ranks) > 1:
+        facts["Clocks"] = _clocks(run)
     width = max(len(name) for name in facts)
     lines = [f"{name:<{width}}  {visible(value)}" for name, value in facts.items()]
     lines += ["", "Tables"]
@@ -93,6 +97,23 @@ def _lines(manifest: "Manifest") -> list[str]:
 def _rank(rank: int, source: str) -> str:
     told = {"none": "none was recorded", "file_name": "file name"}.get(source, source)
     return f"{rank} ({told})"
+
+
+def _clocks(run: "Run") -> str:
+    """Say how the ranks' clocks were put onto one, and how well."""
+    import pyarrow.parquet as pq
+
+    rows = [
+        row
+        for rank in run.ranks
+        for file in run.files("clock", (rank,))
+        for row in pq.read_table(file).to_pylist()
+    ]
+    methods = ", ".join(sorted({str(row["method"]) for row in rows}))
+    left = [row["residual_ns"] for row in rows if row["residual_ns"] is not None]
+    if not left:
+        return f"{methods}; how far apart they are is not known"
+    return f"{methods}; ends of collectives are up to {max(left):,} ns apart (median)"
 
 
 def _start(manifest: "Manifest") -> str:

@@ -21,6 +21,7 @@ from tracekit.convert.capture import (
     fingerprint,
     stem,
 )
+from tracekit.convert.clocks import Align, ClockAligner
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers import reader_for
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
@@ -53,6 +54,7 @@ class Request:
         start_ns: Rows that start earlier are left out; None for no limit.
         end_ns: Rows that start here or later are left out; None for no limit.
         redact: What is taken out for sharing.
+        align: How the clocks of several ranks are put onto one.
         replace: Whether a run at the destination may be replaced.
         on_rows: Called with the number of rows so far.
     """
@@ -61,6 +63,7 @@ class Request:
     start_ns: int | None = None
     end_ns: int | None = None
     redact: Redact = Redact.NOTHING
+    align: Align = Align.UTC
     replace: bool = False
     on_rows: Callable[[int], None] = field(default=lambda _: None)
 
@@ -114,11 +117,13 @@ class _Conversion:
         self._writer = writer
         self._request = request
         self._wanted = request.tables | _ALWAYS
+        self._read = self._wanted
         if "step" in self._wanted:
             # Steps are found in annotations.
-            self._read = self._wanted | {"annotation"}
-        else:
-            self._read = self._wanted
+            self._read |= {"annotation"}
+        if request.align is Align.COLLECTIVES:
+            self._read |= {"collective"}
+        self._clocks = ClockAligner()
         self._numbering = Numbering()
         self._steps = StepFinder()
         self._recorded_steps = False
@@ -244,6 +249,8 @@ class _Conversion:
             self._steps.look(batch.rank, rows)
         elif table.name == "step":
             self._recorded_steps = True
+        elif table.name == "collective":
+            self._clocks.look(batch.rank, rows)
         elif table.name in _GPU_TABLES:
             self._note_activity(rows)
         if table.scope is Scope.RANK and batch.rank != HOST_RANK:
@@ -289,9 +296,11 @@ class _Conversion:
                 self._device_names[row["device_id"]] = row["name"]
 
     def _write_clocks(self) -> None:
+        origins = {rank: facts.origin_utc_ns for rank, facts in self._ranks.items()}
+        offsets = self._clocks.offsets(origins, self._request.align)
         for rank, facts in sorted(self._ranks.items()):
             host = min(facts.hosts) if facts.hosts else None
-            clock = {"host": host, "offset_ns": 0, "method": "recorded"}
+            clock = {"host": host, **offsets[rank]._asdict()}
             self._write("clock", rank, _rows("clock", [clock]))
 
     def _write_diagnoses(self) -> None:

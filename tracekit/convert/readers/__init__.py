@@ -5,10 +5,18 @@ from pathlib import Path
 from tracekit.convert.readers.base import Reader
 from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
+from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
 
-READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader(), KinetoReader())
+READERS: tuple[Reader, ...] = (
+    NsysSqliteReader(),
+    NsysColumnarReader(),
+    NsysReportReader(),
+    XPlaneReader(),
+    KinetoReader(),
+)
 
 
 def reader_for(capture: Path) -> Reader:
