@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import UnreadableTraceError
 
-READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader())
+READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader(), NcuCsvReader())
 
 
 def reader_for(capture: Path) -> Reader:
