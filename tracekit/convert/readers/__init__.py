@@ -5,10 +5,16 @@ from pathlib import Path
 from tracekit.convert.readers.base import Reader
 from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
+from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import UnreadableTraceError
 
-READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader(), NcuCsvReader())
+READERS: tuple[Reader, ...] = (
+    NsysSqliteReader(),
+    NsysColumnarReader(),
+    NsysReportReader(),
+    NcuCsvReader(),
+)
 
 
 def reader_for(capture: Path) -> Reader:
