@@ -7,12 +7,14 @@ from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
     NsysColumnarReader(),
     NsysReportReader(),
+    XPlaneReader(),
     NcuCsvReader(),
 )
 
