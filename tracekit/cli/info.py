@@ -10,7 +10,7 @@ from tracekit.cli.opening import open_runs
 from tracekit.cli.options import Quiet
 
 if TYPE_CHECKING:
-    from tracekit.store.manifest import Manifest
+    from tracekit.store.manifest import Joined, Manifest
     from tracekit.store.run import Run
 
 
@@ -68,6 +68,8 @@ def _lines(run: "Run") -> list[str]:
     }
     if len(manifest.ranks) > 1:
         facts["Clocks"] = _clocks(run)
+    for joined in manifest.joined:
+        facts[f"Counters ({joined.tool})"] = joined_line(joined)
     width = max(len(name) for name in facts)
     lines = [f"{name:<{width}}  {visible(value)}" for name, value in facts.items()]
     lines += ["", "Tables"]
@@ -92,6 +94,14 @@ def _lines(run: "Run") -> list[str]:
                 for note in notes
             ]
     return lines
+
+
+def joined_line(joined: "Joined") -> str:
+    """Say how the counters of a file were matched to kernels."""
+    return (
+        f"{joined.matched:,} of {joined.launches:,} measured launches are "
+        f"{joined.kernels_matched:,} of {joined.kernels:,} kernels"
+    )
 
 
 def _rank(rank: int, source: str) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
 from tracekit.convert.readers.kineto import KinetoReader
+from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
@@ -17,6 +18,7 @@ READERS: tuple[Reader, ...] = (
     NsysReportReader(),
     XPlaneReader(),
     KinetoReader(),
+    NcuCsvReader(),
     TorchSnapshotReader(),
 )
 
