@@ -13,7 +13,9 @@ from tests.support.exports import (
     edit,
     export_in,
 )
-from tests.support.rows import Row, all_rows, rows_of
+from tests.support.rows import all_rows
+from tests.support.rows import rows_of_run as rows_of
+from tests.support.tables import Row
 from tracekit.convert import convert
 from tracekit.errors import UnreadableTraceError
 

@@ -1,29 +1,26 @@
-"""All rows of a run, to compare runs with each other and with hand-made rows."""
+"""Rows of a run, as plain values."""
 
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.store.run import Run
 
-Row = dict[str, Any]
+
+def rows(run: Run, table: str, *names: str) -> list[tuple[Any, ...]]:
+    """Return some columns of the rows of a table, rank by rank, in file order."""
+    found: list[tuple[Any, ...]] = []
+    for file in run.files(table):
+        part = pq.read_table(file, columns=list(names)).to_pylist()
+        found += [tuple(row[name] for name in names) for row in part]
+    return found
 
 
-def rows_of(run: Run, table: str) -> list[Row]:
-    """Return the rows of a table, over all ranks."""
-    tables = [pq.read_table(file) for file in run.files(table)]
-    if not tables:
-        return []
-    rows: list[Row] = pa.concat_tables(tables).to_pylist()
-    return rows
+def rows_of_run(run: Run, table: str) -> list[dict[str, Any]]:
+    """Return all rows of a table of a run, rank by rank."""
+    return [row for file in run.files(table) for row in pq.read_table(file).to_pylist()]
 
 
-def all_rows(run: Run) -> dict[str, list[Row]]:
+def all_rows(run: Run) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of every table that has some."""
-    return {table: rows_of(run, table) for table in sorted(run.manifest.tables)}
-
-
-def recorded(row: Row) -> Row:
-    """Return what is not NULL of a row."""
-    return {name: value for name, value in row.items() if value is not None}
+    return {table: rows_of_run(run, table) for table in sorted(run.manifest.tables)}
