@@ -130,8 +130,14 @@ def _start(manifest: "Manifest") -> str:
     origins = [r.origin_utc_ns for r in manifest.ranks if r.origin_utc_ns is not None]
     if not origins:
         return "not recorded"
-    start = datetime.fromtimestamp(min(origins) // 10**9, UTC)
-    return start.strftime("%Y-%m-%d %H:%M:%S UTC")
+    start = min(origins)
+    if start == 0:
+        # A clock that counts from the Unix epoch says nothing of the start.
+        if manifest.window is None:
+            return "not recorded"
+        start = manifest.window.start_ns
+    moment = datetime.fromtimestamp(start // 10**9, UTC)
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _window(manifest: "Manifest") -> str:

@@ -8,6 +8,7 @@ from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
 
@@ -17,6 +18,7 @@ READERS: tuple[Reader, ...] = (
     NsysReportReader(),
     XPlaneReader(),
     KinetoReader(),
+    NvprofSqliteReader(),
     NcuCsvReader(),
 )
 
