@@ -18,6 +18,6 @@ CREATE MACRO is_communication_kernel(name) AS regexp_matches(name, '(?i)nccl|rcc
 CREATE MACRO is_data_loading(name) AS regexp_matches(
     name,
     '(?i)data_?(loader|iter|wait|load|fetch)|data (loading|wait|load|fetch)'
-    || '|iteratorgetnext|(load|get|next|fetch|read|wait)[_ ]?(for[_ ])?(the )?(batch|data)'
-    || '|^data$|prefetch'
+    || '|(load|get|next|fetch|read|wait)[_ ]?(for[_ ])?(the )?(batch|data)'
+    || '|iteratorgetnext|^data$|prefetch'
 );

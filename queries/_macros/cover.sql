@@ -11,6 +11,12 @@
 -- union's length; what the union reaches beyond a cut belongs behind it.
 CREATE MACRO cover(intervals, cuts) AS TABLE (
     WITH
+        cut AS (
+            SELECT DISTINCT
+                key,
+                time_ns
+            FROM query_table(cuts)
+        ),
         placed AS (
             SELECT
                 key,
@@ -24,7 +30,7 @@ CREATE MACRO cover(intervals, cuts) AS TABLE (
                 -1 AS layer,
                 time_ns AS start_ns,
                 time_ns AS end_ns
-            FROM (SELECT DISTINCT key, time_ns FROM query_table(cuts))
+            FROM cut
         ),
         reached AS (
             SELECT
@@ -37,13 +43,20 @@ CREATE MACRO cover(intervals, cuts) AS TABLE (
                     ELSE max(start_ns) FILTER (WHERE layer = -1) OVER earlier
                 END AS cut_ns,
                 max(end_ns) FILTER (WHERE layer = 0) OVER earlier AS to_0,
-                max(end_ns) FILTER (WHERE layer <= 1 AND layer >= 0) OVER earlier AS to_1,
-                max(end_ns) FILTER (WHERE layer <= 2 AND layer >= 0) OVER earlier AS to_2,
-                max(end_ns) FILTER (WHERE layer <= 3 AND layer >= 0) OVER earlier AS to_3,
-                max(end_ns) FILTER (WHERE layer <= 4 AND layer >= 0) OVER earlier AS to_4,
-                max(end_ns) FILTER (WHERE layer <= 5 AND layer >= 0) OVER earlier AS to_5,
-                max(end_ns) FILTER (WHERE layer <= 6 AND layer >= 0) OVER earlier AS to_6,
-                max(end_ns) FILTER (WHERE layer <= 7 AND layer >= 0) OVER earlier AS to_7
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 1) OVER earlier
+                    AS to_1,
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 2) OVER earlier
+                    AS to_2,
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 3) OVER earlier
+                    AS to_3,
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 4) OVER earlier
+                    AS to_4,
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 5) OVER earlier
+                    AS to_5,
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 6) OVER earlier
+                    AS to_6,
+                max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 7) OVER earlier
+                    AS to_7
             FROM placed
             WINDOW
                 earlier AS (
@@ -73,14 +86,22 @@ CREATE MACRO cover(intervals, cuts) AS TABLE (
                     AS beyond_6,
                 max(CASE WHEN layer = -1 THEN greatest(to_7 - start_ns, 0) END)
                     AS beyond_7,
-                sum(added(start_ns, end_ns, to_0)) FILTER (WHERE layer = 0) AS added_0,
-                sum(added(start_ns, end_ns, to_1)) FILTER (WHERE layer <= 1) AS added_1,
-                sum(added(start_ns, end_ns, to_2)) FILTER (WHERE layer <= 2) AS added_2,
-                sum(added(start_ns, end_ns, to_3)) FILTER (WHERE layer <= 3) AS added_3,
-                sum(added(start_ns, end_ns, to_4)) FILTER (WHERE layer <= 4) AS added_4,
-                sum(added(start_ns, end_ns, to_5)) FILTER (WHERE layer <= 5) AS added_5,
-                sum(added(start_ns, end_ns, to_6)) FILTER (WHERE layer <= 6) AS added_6,
-                sum(added(start_ns, end_ns, to_7)) FILTER (WHERE layer <= 7) AS added_7
+                sum(added(start_ns, end_ns, to_0)) FILTER (WHERE layer <= 0)
+                    AS added_0,
+                sum(added(start_ns, end_ns, to_1)) FILTER (WHERE layer <= 1)
+                    AS added_1,
+                sum(added(start_ns, end_ns, to_2)) FILTER (WHERE layer <= 2)
+                    AS added_2,
+                sum(added(start_ns, end_ns, to_3)) FILTER (WHERE layer <= 3)
+                    AS added_3,
+                sum(added(start_ns, end_ns, to_4)) FILTER (WHERE layer <= 4)
+                    AS added_4,
+                sum(added(start_ns, end_ns, to_5)) FILTER (WHERE layer <= 5)
+                    AS added_5,
+                sum(added(start_ns, end_ns, to_6)) FILTER (WHERE layer <= 6)
+                    AS added_6,
+                sum(added(start_ns, end_ns, to_7)) FILTER (WHERE layer <= 7)
+                    AS added_7
             FROM reached
             WHERE cut_ns IS NOT NULL
             GROUP BY key, cut_ns
@@ -126,4 +147,4 @@ greatest(end_ns - greatest(start_ns, coalesce(to_ns, start_ns)), 0);
 -- The part of a union between two cuts.
 CREATE MACRO inside(from_before, added_ns, into_next) AS (
     coalesce(from_before, 0) + coalesce(added_ns, 0) - coalesce(into_next, 0)
-)::BIGINT;
+)::bigint;

@@ -57,11 +57,16 @@ WITH
         FROM stepping
         LEFT JOIN user_process ON stepping.owner = user_process.owner
     ),
+    kernel_name AS (
+        SELECT DISTINCT name
+        FROM recorded.gpu_activity
+        WHERE activity = 'kernel'
+    ),
     kernel_layer AS (
         SELECT
             name,
             CASE WHEN is_communication_kernel(name) THEN 1 ELSE 0 END AS layer
-        FROM (SELECT DISTINCT name FROM recorded.gpu_activity WHERE activity = 'kernel')
+        FROM kernel_name
     ),
     host_work AS (
         SELECT
