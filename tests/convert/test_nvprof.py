@@ -170,7 +170,8 @@ def test_markers_become_ranges(tmp_path: Path) -> None:
         marker(2, 50, 4, name=5),
         marker(4, 60, 99),
     ]
-    rows: Rows = {**ROWS, "MARKER": markers, "MARKER_DATA": [{"id": 1, "category": 8}]}
+    data: list[dict[str, object]] = [{"id": 1, "category": 8}]
+    rows: Rows = {**ROWS, "MARKER": markers, "MARKER_DATA": data}
     run = convert([database(tmp_path / "a.nvprof", STRINGS, rows)], tmp_path / "run")
     found = [
         (r["kind"], r["domain"], r["text"], r["category"], r["start_ns"], r["end_ns"])
@@ -189,7 +190,7 @@ def test_markers_become_ranges(tmp_path: Path) -> None:
 
 
 def test_metrics_and_events_belong_to_their_kernel(tmp_path: Path) -> None:
-    metrics = [
+    metrics: list[dict[str, object]] = [
         {"id": 7, "value": struct.pack("<d", 0.25), "correlationId": 1},
         {"id": 8, "value": struct.pack("<q", 16_777_216), "correlationId": 1},
         {"id": 8, "value": struct.pack("<q", 0), "correlationId": 3},
@@ -198,7 +199,7 @@ def test_metrics_and_events_belong_to_their_kernel(tmp_path: Path) -> None:
         {"id": 9, "value": struct.pack("<d", float("nan")), "correlationId": 3},
         {"id": 9, "value": b"short", "correlationId": 3},
     ]
-    events = [{"id": 100, "value": 42, "correlationId": 9}]
+    events: list[dict[str, object]] = [{"id": 100, "value": 42, "correlationId": 9}]
     rows: Rows = {**ROWS, "METRIC": metrics, "EVENT": events}
     run = convert([database(tmp_path / "a.nvprof", STRINGS, rows)], tmp_path / "run")
     found = {

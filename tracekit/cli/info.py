@@ -127,17 +127,13 @@ def _clocks(run: "Run") -> str:
 
 
 def _start(manifest: "Manifest") -> str:
-    origins = [r.origin_utc_ns for r in manifest.ranks if r.origin_utc_ns is not None]
-    if not origins:
+    # The name of a run begins with it: the origin of a clock may be 1970.
+    stamp = manifest.run_id.partition("-")[0]
+    try:
+        start = datetime.strptime(stamp, "%Y%m%dt%H%M%Sz").replace(tzinfo=UTC)
+    except ValueError:
         return "not recorded"
-    start = min(origins)
-    if start == 0:
-        # A clock that counts from the Unix epoch says nothing of the start.
-        if manifest.window is None:
-            return "not recorded"
-        start = manifest.window.start_ns
-    moment = datetime.fromtimestamp(start // 10**9, UTC)
-    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return start.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _window(manifest: "Manifest") -> str:

@@ -9,6 +9,7 @@ from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
+from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
 
@@ -20,6 +21,7 @@ READERS: tuple[Reader, ...] = (
     KinetoReader(),
     NvprofSqliteReader(),
     NcuCsvReader(),
+    TorchSnapshotReader(),
 )
 
 
