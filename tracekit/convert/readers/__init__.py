@@ -8,6 +8,9 @@ from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.torch_memory_timeline import (
+    TorchMemoryTimelineReader,
+)
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
@@ -20,6 +23,7 @@ READERS: tuple[Reader, ...] = (
     KinetoReader(),
     NcuCsvReader(),
     TorchSnapshotReader(),
+    TorchMemoryTimelineReader(),
 )
 
 
