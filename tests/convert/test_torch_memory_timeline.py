@@ -61,7 +61,12 @@ def test_sums_by_class_are_those_of_the_profiler(tmp_path: Path) -> None:
         if kind != "class_out":
             assert total == sum(sums.values())
         assert min(sums.values()) >= 0
-    assert ours == last
+    # A write that leaves the class as it is has a line of the profiler and no row.
+    assert ours.keys() <= last.keys()
+    line: list[int] = []
+    for time, theirs in last.items():
+        line = ours.get(time, line)
+        assert line == theirs, time
     # By hand: four tensors of 16 x 32, 32, 32 x 4 and 4 floats, Adam's two moments of
     # each, and a step of 4 bytes for each.
     weights = 4 * (16 * 32 + 32 + 32 * 4 + 4)
