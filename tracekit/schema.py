@@ -296,7 +296,8 @@ _ALL = (
                 "copy_kind",
                 _S,
                 "HtoD, DtoH, DtoD, HtoH, PtoP, with A for CUDA arrays; unified_HtoD, "
-                "unified_DtoH, unified_DtoD for migrations.",
+                "unified_DtoH, unified_DtoD for migrations; decompress for "
+                "decompression by the copy engines.",
             ),
             Column(
                 "source_memory_kind",
