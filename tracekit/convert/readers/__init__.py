@@ -27,14 +27,19 @@ READERS: tuple[Reader, ...] = (
 )
 
 
+def find_reader(capture: Path) -> Reader | None:
+    """Return the first reader that accepts `capture`, or None."""
+    return next((reader for reader in READERS if reader.accepts(capture)), None)
+
+
 def reader_for(capture: Path) -> Reader:
     """Return the first reader that accepts `capture`.
 
     Raises:
         UnreadableTraceError: None does.
     """
-    for reader in READERS:
-        if reader.accepts(capture):
-            return reader
+    reader = find_reader(capture)
+    if reader is not None:
+        return reader
     known = ", ".join(reader.name for reader in READERS)
     raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
