@@ -9,6 +9,9 @@ from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
+from tracekit.convert.readers.torch_memory_timeline import (
+    TorchMemoryTimelineReader,
+)
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
@@ -22,7 +25,13 @@ READERS: tuple[Reader, ...] = (
     NvprofSqliteReader(),
     NcuCsvReader(),
     TorchSnapshotReader(),
+    TorchMemoryTimelineReader(),
 )
+
+
+def find_reader(capture: Path) -> Reader | None:
+    """Return the first reader that accepts `capture`, or None."""
+    return next((reader for reader in READERS if reader.accepts(capture)), None)
 
 
 def reader_for(capture: Path) -> Reader:
@@ -31,8 +40,8 @@ def reader_for(capture: Path) -> Reader:
     Raises:
         UnreadableTraceError: None does.
     """
-    for reader in READERS:
-        if reader.accepts(capture):
-            return reader
+    reader = find_reader(capture)
+    if reader is not None:
+        return reader
     known = ", ".join(reader.name for reader in READERS)
     raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
