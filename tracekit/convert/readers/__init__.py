@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
@@ -14,6 +15,7 @@ READERS: tuple[Reader, ...] = (
     NsysColumnarReader(),
     NsysReportReader(),
     XPlaneReader(),
+    KinetoReader(),
 )
 
 
