@@ -83,7 +83,7 @@ class HostReader:
     batches: RowBatches
     log: CaptureLog
     first_thread: int
-    _threads: dict[int, int] = field(default_factory=dict)
+    _threads: dict[tuple[int | str | None, int], int] = field(default_factory=dict)
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _produced: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _consumed: list[tuple[tuple[int, int], int, int]] = field(default_factory=list)
@@ -111,12 +111,18 @@ class HostReader:
         else:
             self._read(event, thread_id)
 
-    def thread(self, line_id: int, name: str) -> int:
-        """Return the thread_id of a line."""
-        found = self._threads.get(line_id)
+    def thread(self, line_id: int, name: str, of: int | str | None = None) -> int:
+        """Return the thread_id of a line; planes of one host share their threads.
+
+        Args:
+            line_id: Number of the line.
+            name: Its name.
+            of: What tells it from a line of the same number that is another thread.
+        """
+        found = self._threads.get((of, line_id))
         if found is None:
             found = self.first_thread + len(self._threads)
-            self._threads[line_id] = found
+            self._threads[of, line_id] = found
             self._add(
                 "thread",
                 {
