@@ -39,6 +39,7 @@ _READ_ELSEWHERE = frozenset(
         "GENERIC_EVENT_TYPES",
         "GENERIC_EVENT_SOURCES",
         "GENERIC_EVENT_TYPE_FIELDS",
+        "GENERIC_EVENT_TYPE_FIELD_MAP",
         "NET_NIC_METRIC",
         "NIC_ID_MAP",
         "NET_DEVICE_INFO",
@@ -176,6 +177,11 @@ def _contexts(export: Export, lookups: Lookups) -> Iterator[tuple[int, dict[str,
 def _streams(
     export: Export, identity: Identity
 ) -> Iterator[tuple[int, dict[str, Any]]]:
+    # The names that the program gave through NVTX.
+    names = {
+        (_process_key(row), row.get("contextId"), row.get("streamId")): row.get("name")
+        for row in export.rows("TARGET_INFO_NVTX_CUDA_STREAM")
+    }
     for row in export.rows("TARGET_INFO_CUDA_STREAM"):
         key = _process_key(row)
         process_id = identity.met(key)
@@ -186,6 +192,7 @@ def _streams(
                     "process_id": process_id,
                     "context_id": row.get("contextId"),
                     "stream_id": row.get("streamId"),
+                    "name": names.get((key, row.get("contextId"), row.get("streamId"))),
                     # Written unsigned: -3 is 4294967293.
                     "priority": _signed(row.get("priority")),
                     "kind": STREAM_KINDS.get(row.get("flag", -1)),

@@ -8,10 +8,12 @@ from tracekit.convert.readers.cntk_summary import CntkSummaryReader
 from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.mxnet import MxnetReader
 from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
+from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
+from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
 
@@ -26,6 +28,8 @@ READERS: tuple[Reader, ...] = (
     MxnetTotalsReader(),
     CntkReader(),
     CntkSummaryReader(),
+    NcuCsvReader(),
+    TorchSnapshotReader(),
 )
 
 
