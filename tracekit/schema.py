@@ -369,11 +369,11 @@ _ALL = (
     ),
     Table(
         "library_call",
-        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX",
+        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX, MXNet",
         (
             _PROCESS,
             _THREAD,
-            Column("library", _S, "cudnn, cublas, mpi, ucx."),
+            Column("library", _S, "cudnn, cublas, mpi, ucx, mxnet."),
             Column("name", _S, "Function."),
             *_interval("the call"),
             Column("bytes", _L, "Bytes sent, where the call says.", "B"),
@@ -540,13 +540,19 @@ _ALL = (
                 _S,
                 "allocate or free; held: it was allocated already when recording "
                 "began; free_completed: after a free, the block can be given out "
-                "again; out_of_memory: it was refused.",
+                "again; out_of_memory: it was refused; class_out, class_in: a block "
+                "that stays allocated goes from one class to another, a pair of rows.",
             ),
             Column("address", _L, "Address; unsigned bits in a signed column."),
             Column("bytes", _L, "Size of the block.", "B"),
             Column("allocator", _S, "Who gave it: cuda, cuda_pool, torch, ..."),
             Column("memory_kind", _S, "Kind of the memory, as in `memcpy`."),
-            Column("memory_class", _S, "weights, feature_maps, workspace, ..."),
+            Column(
+                "memory_class",
+                _S,
+                "weights, weight_gradients, feature_maps, activation_gradients, "
+                "temporaries, workspace, dynamic, communication, input, unknown.",
+            ),
             Column("tag", _S, "Variable, tensor or operator it belongs to."),
             Column("total_allocated_bytes", _L, "Allocated after it.", "B"),
             Column("total_reserved_bytes", _L, "Reserved after it.", "B"),
@@ -577,7 +583,7 @@ _ALL = (
         "a sampled value",
         (
             _HOST,
-            Column("source", _S, "gpu, nic, cpu or nvml."),
+            Column("source", _S, "gpu, nic, cpu, nvml or mxnet."),
             Column("instance", _S, "Which one, where that is no GPU or CPU core."),
             _DEVICE,
             Column("cpu", _I, "CPU core."),
