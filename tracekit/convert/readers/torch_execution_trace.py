@@ -75,7 +75,9 @@ def _row(node: Node) -> dict[str, Any]:
     scope = found.get("scope")
     row: dict[str, Any] = {
         "node_id": _bits(node.id),
-        "parent_node_id": _bits(node.parent if node.ctrl_deps is None else node.ctrl_deps),
+        "parent_node_id": _bits(
+            node.parent if node.ctrl_deps is None else node.ctrl_deps
+        ),
         # 0 is how the trace writes that there is none.
         "forward_node_id": _bits(found.get("fw_parent")) or None,
         "record_function_id": _bits(found.get("rf_id")) or None,

@@ -5,16 +5,18 @@ name has to be the same too. Columns that the timeline lacks are filled in the f
 which Kineto writes them: a trace that was recorded without shapes gets them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from tracekit.convert.readers.base import Batch, CaptureLog
+from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts
+from tracekit.store.run_writer import RunWriter
 
 Write = Callable[[str, int, pa.RecordBatch], None]
+Redact = Callable[[str, pa.RecordBatch], pa.RecordBatch]
 _FILLED = (
     "input_shapes",
     "input_types",
@@ -31,19 +33,12 @@ class _Trace:
     rank: int | None
     name: str
     batches: list[pa.RecordBatch] = field(default_factory=list)
-    nodes: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    joined: int = 0
 
 
 class ExecutionTraces:
-    """The execution traces of a run, held until the ranks are known.
+    """The execution traces of a run, held until its timelines are read."""
 
-    Args:
-        timelines: How many captures with times are converted together.
-    """
-
-    def __init__(self, timelines: int) -> None:
-        self._timelines = timelines
+    def __init__(self) -> None:
         self._traces: list[_Trace] = []
 
     def hold(self, log: CaptureLog, batch: Batch, name: str) -> None:
@@ -51,68 +46,101 @@ class ExecutionTraces:
         if not self._traces or self._traces[-1].log is not log:
             rank = None if batch.rank < 0 else batch.rank
             self._traces.append(_Trace(log, rank, name))
-        trace = self._traces[-1]
-        trace.batches.append(batch.rows)
-        if self._timelines:
-            for row in batch.rows.to_pylist():
-                if row["record_function_id"] is not None:
-                    trace.nodes.setdefault(row["record_function_id"], row)
+        self._traces[-1].batches.append(batch.rows)
 
-    def fill(self, rank: int, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return rows of `operator` with what their nodes know and they do not."""
-        trace = self._of(rank)
-        if trace is None or not rows.num_rows:
-            return rows
-        ids = rows.column("record_function_id").to_pylist()
-        names = rows.column("name").to_pylist()
-        found: list[Mapping[str, Any] | None] = []
-        for number, name in zip(ids, names, strict=True):
-            node = None if number is None else trace.nodes.get(number)
-            found.append(node if node is not None and node["name"] == name else None)
-        trace.joined += sum(node is not None for node in found)
-        known = [None if node is None else _as_kineto(node) for node in found]
-        for column in _FILLED:
-            index = rows.schema.get_field_index(column)
-            values = rows.column(index).to_pylist()
-            filled = [
-                node[column] if value is None and node is not None else value
-                for value, node in zip(values, known, strict=True)
-            ]
-            kind = pa.int64() if column == "sequence" else pa.string()
-            array = pa.array(filled, kind)
-            if pa.types.is_dictionary(rows.schema.field(index).type):
-                array = array.dictionary_encode()
-            rows = rows.set_column(index, column, array)
-        return rows
+    def claim(self, ranks: dict[int, RankFacts]) -> None:
+        """Add the ranks that only names of execution traces tell."""
+        for trace in self._traces:
+            if trace.rank is not None:
+                ranks.setdefault(trace.rank, RankFacts("name"))
 
-    def release(self, ranks: list[int], write: Write) -> None:
-        """Write the nodes, and say how many operators have one."""
+    def release(
+        self, ranks: Collection[int], writer: RunWriter, redact: Redact, write: Write
+    ) -> None:
+        """Write the nodes, and fill the operators that belong to them.
+
+        Args:
+            ranks: The ranks of the run.
+            writer: Has the operators of the timelines.
+            redact: Takes out of rows of a table what may not be written.
+            write: Takes table, rank and rows.
+        """
+        if not self._traces:
+            return
+        with_operators = writer.complete("operator")
         for trace in self._traces:
             rank = trace.rank
             if rank is None:
-                rank = min(ranks)
-            for rows in trace.batches:
-                write("execution_node", rank, rows)
-            if self._timelines and not trace.joined:
+                one = with_operators if len(with_operators) == 1 else ranks
+                rank = min(one)
+            if rank in with_operators:
+                join = _Join(trace.batches, redact)
+                writer.rewrite("operator", rank, join.fill)
+                _tell(trace, join)
+            elif with_operators:
                 trace.log.diagnose(
                     "warning",
-                    f"no operator of a timeline belongs to {trace.name}: record both "
-                    "at once, profile(execution_trace_observer=...), and give both "
-                    "files their rank: rank-0",
+                    f"{trace.name} is of rank {rank}, which has no operators: rename "
+                    "it so that it holds the rank of its timeline: rank-0",
                 )
+            for rows in trace.batches:
+                write("execution_node", rank, rows)
 
-    def _of(self, rank: int) -> _Trace | None:
-        for trace in self._traces:
-            if trace.rank == rank or (trace.rank is None and self._timelines == 1):
-                return trace
-        return None
+
+class _Join:
+    def __init__(self, batches: Sequence[pa.RecordBatch], redact: Redact) -> None:
+        self._redact = redact
+        self.joined = self.operators = 0
+        self._nodes: dict[int, Mapping[str, Any]] = {}
+        for rows in batches:
+            for row in rows.to_pylist():
+                if row["record_function_id"] is not None:
+                    self._nodes.setdefault(row["record_function_id"], row)
+
+    def fill(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows of `operator` with what their nodes know and they do not."""
+        ids = rows.column("record_function_id").to_pylist()
+        names = rows.column("name").to_pylist()
+        known: list[Mapping[str, Any] | None] = []
+        for number, name in zip(ids, names, strict=True):
+            node = None if number is None else self._nodes.get(number)
+            is_same = node is not None and node["name"] == name
+            known.append(_as_kineto(node) if node is not None and is_same else None)
+        self.operators += rows.num_rows
+        self.joined += sum(node is not None for node in known)
+        for column in _FILLED:
+            index = rows.schema.get_field_index(column)
+            filled = [
+                node[column] if value is None and node is not None else value
+                for value, node in zip(
+                    rows.column(index).to_pylist(), known, strict=True
+                )
+            ]
+            array = pa.array(filled, rows.schema.field(index).type)
+            rows = rows.set_column(index, rows.schema.field(index), array)
+        return self._redact("operator", rows).cast(rows.schema)
+
+
+def _tell(trace: _Trace, join: _Join) -> None:
+    if join.joined:
+        text = (
+            f"{join.joined} of {join.operators} operators have a node in {trace.name}"
+        )
+        trace.log.diagnose("info", text)
+        return
+    trace.log.diagnose(
+        "warning",
+        f"no operator belongs to {trace.name}: record both at once, with "
+        "profile(execution_trace_observer=...)",
+    )
 
 
 def _as_kineto(node: Mapping[str, Any]) -> dict[str, Any]:
     types = _list(node["input_types"])
     shapes, strides = _list(node["input_shapes"]), _list(node["input_strides"])
     values = _list(node["input_values"])
-    if types is None:
+    if not types:
+        # Without inputs Kineto writes none of them either.
         return dict.fromkeys(_FILLED) | {"sequence": node["sequence"]}
     kinds = [_kind(text) for text in types]
     return {

@@ -144,9 +144,7 @@ def _whole(text: bytes) -> tuple[list[tuple[int, int]], int, bool]:
     return pieces, behind, False
 
 
-def _decoded(
-    text: bytes, pieces: list[tuple[int, int]], log: CaptureLog
-) -> list[Node]:
+def _decoded(text: bytes, pieces: list[tuple[int, int]], log: CaptureLog) -> list[Node]:
     if not pieces:
         return []
     try:
