@@ -14,6 +14,7 @@ from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
+from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
@@ -34,6 +35,7 @@ READERS: tuple[Reader, ...] = (
     CntkSummaryReader(),
     NvprofSqliteReader(),
     NcuCsvReader(),
+    TorchExecutionTraceReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
 )
