@@ -296,7 +296,8 @@ _ALL = (
                 "copy_kind",
                 _S,
                 "HtoD, DtoH, DtoD, HtoH, PtoP, with A for CUDA arrays; unified_HtoD, "
-                "unified_DtoH, unified_DtoD for migrations.",
+                "unified_DtoH, unified_DtoD for migrations; decompress for "
+                "decompression by the copy engines.",
             ),
             Column(
                 "source_memory_kind",
@@ -368,11 +369,11 @@ _ALL = (
     ),
     Table(
         "library_call",
-        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX",
+        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX, MXNet",
         (
             _PROCESS,
             _THREAD,
-            Column("library", _S, "cudnn, cublas, mpi, ucx."),
+            Column("library", _S, "cudnn, cublas, mpi, ucx, mxnet."),
             Column("name", _S, "Function."),
             *_interval("the call"),
             Column("bytes", _L, "Bytes sent, where the call says.", "B"),
@@ -534,12 +535,24 @@ _ALL = (
             _STREAM,
             _CORRELATION,
             _instant("the memory was allocated or released"),
-            Column("kind", _S, "allocate or free."),
+            Column(
+                "kind",
+                _S,
+                "allocate or free; held: it was allocated already when recording "
+                "began; free_completed: after a free, the block can be given out "
+                "again; out_of_memory: it was refused; class_out, class_in: a block "
+                "that stays allocated goes from one class to another, a pair of rows.",
+            ),
             Column("address", _L, "Address; unsigned bits in a signed column."),
             Column("bytes", _L, "Size of the block.", "B"),
             Column("allocator", _S, "Who gave it: cuda, cuda_pool, torch, ..."),
             Column("memory_kind", _S, "Kind of the memory, as in `memcpy`."),
-            Column("memory_class", _S, "weights, feature_maps, workspace, ..."),
+            Column(
+                "memory_class",
+                _S,
+                "weights, weight_gradients, feature_maps, activation_gradients, "
+                "temporaries, workspace, dynamic, communication, input, unknown.",
+            ),
             Column("tag", _S, "Variable, tensor or operator it belongs to."),
             Column("total_allocated_bytes", _L, "Allocated after it.", "B"),
             Column("total_reserved_bytes", _L, "Reserved after it.", "B"),
@@ -547,6 +560,7 @@ _ALL = (
             Column("region", _S, "Region of a program's memory: output, temp, ..."),
             Column("data_type", _S, "Element type of the tensor, such as float32."),
             Column("shape", _S, "Shape of the tensor, canonical JSON."),
+            _STACK,
         ),
         time="time_ns",
     ),
@@ -569,7 +583,7 @@ _ALL = (
         "a sampled value",
         (
             _HOST,
-            Column("source", _S, "gpu, nic, cpu or nvml."),
+            Column("source", _S, "gpu, nic, cpu, nvml or mxnet."),
             Column("instance", _S, "Which one, where that is no GPU or CPU core."),
             _DEVICE,
             Column("cpu", _I, "CPU core."),
@@ -586,12 +600,40 @@ _ALL = (
         "a hardware counter of one kernel execution",
         (
             Column("kernel_id", _L, "The kernel, as in `kernel`; NULL if unmatched."),
-            Column("match_kind", _S, "How it was matched: mangled_name, shape, ..."),
+            Column(
+                "match_kind",
+                _S,
+                "How it was matched: correlation, mangled_name, shape (base name, "
+                "grid, block, order) or name (no shape was recorded).",
+            ),
+            Column(
+                "unit_repeat",
+                _I,
+                "Which repetition of all measured launches the kernel is in, from 0; "
+                "NULL where launches of the same name and shape were counted instead.",
+            ),
             Column("launch_index", _L, "Order of the launch in the counter file."),
+            _PROCESS,
+            _DEVICE,
+            _CORRELATION,
             Column("kernel_name", _S, "Name in the counter file."),
+            Column("mangled_name", _S, "Linker symbol, where the file has it."),
+            Column("grid_x", _I, "Thread blocks in x."),
+            Column("grid_y", _I, "Thread blocks in y."),
+            Column("grid_z", _I, "Thread blocks in z."),
+            Column("block_x", _I, "Threads of a block in x."),
+            Column("block_y", _I, "Threads of a block in y."),
+            Column("block_z", _I, "Threads of a block in z."),
             Column("metric", _S, "Name of the counter."),
-            Column("unit", _S, "Unit of the value."),
+            Column(
+                "unit", _S, "Unit of the value: byte, ns, hz, byte/s, never scaled."
+            ),
             Column("value", _D, "The value."),
+            Column(
+                "launches", _L, "Launches that the value is the mean of; NULL for one."
+            ),
+            Column("minimum", _D, "Smallest value of those launches."),
+            Column("maximum", _D, "Largest value of those launches."),
             Column("passes", _I, "Replays that were needed."),
             Column("tool", _S, "Who measured: ncu, nvprof."),
         ),
@@ -659,6 +701,8 @@ _ALL = (
             Column("depth", _I, "Distance from the innermost frame, which is 0."),
             Column("symbol", _S, "Function."),
             Column("module", _S, "Library or program it is in."),
+            Column("file", _S, "Source file, where that is recorded."),
+            Column("line", _I, "Line of that file."),
         ),
     ),
     Table(

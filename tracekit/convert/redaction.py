@@ -161,7 +161,7 @@ _MESSAGES = frozenset({"diagnostic", "run_fact", "rejected"})
 # Symbols: no paths, and a machine called `vm` must not rename a namespace.
 _SPARED = {
     "kernel": frozenset({"name", "mangled_name", "canonical_name", "short_name"}),
-    "kernel_metric": frozenset({"kernel_name", "metric"}),
+    "kernel_metric": frozenset({"kernel_name", "mangled_name", "metric", "unit"}),
     "api_call": frozenset({"name"}),
 }
 

@@ -79,6 +79,26 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Joined(msgspec.Struct, frozen=True, kw_only=True):
+    """How the counters of one capture were matched to kernels.
+
+    Attributes:
+        tool: Who measured: ncu, nvprof.
+        launches: Launches in the counter file.
+        matched: Those that belong to at least one kernel of the timeline.
+        kernels: Kernels of the timeline.
+        kernels_matched: Those that have counters.
+        unmatched: Launches that belong to no kernel, by name; the most frequent ones.
+    """
+
+    tool: str
+    launches: int
+    matched: int
+    kernels: int
+    kernels_matched: int
+    unmatched: dict[str, int] = {}
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a run says about itself.
 
@@ -100,6 +120,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         skipped: What the capture holds and the run does not.
         repaired: What was mended on the way.
         left_behind: What was withheld on purpose: variables, output, user names.
+        joined: How counters were matched to kernels, by tool.
     """
 
     schema_version: str = VERSION
@@ -119,6 +140,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     skipped: list[Note] = []
     repaired: list[Note] = []
     left_behind: list[Note] = []
+    joined: list[Joined] = []
 
     def rows(self, table: str) -> int:
         """Return the number of rows of `table` over all ranks."""
