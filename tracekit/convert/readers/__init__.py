@@ -16,6 +16,7 @@ from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
 from tracekit.convert.readers.rocpd import RocpdReader
 from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
+from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
@@ -38,6 +39,7 @@ READERS: tuple[Reader, ...] = (
     Rocprofv3JsonReader(),
     RocpdReader(),
     NcuCsvReader(),
+    TorchExecutionTraceReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
 )
