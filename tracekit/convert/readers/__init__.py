@@ -28,8 +28,10 @@ READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
     NsysColumnarReader(),
     NsysReportReader(),
-    XPlaneReader(),
     KinetoReader(),
+    # After Kineto, whose traces begin with a line break as an XSpace may: to tell, this
+    # one reads the file whole.
+    XPlaneReader(),
     TensorflowTraceReader(),
     MxnetReader(),
     MxnetTotalsReader(),
