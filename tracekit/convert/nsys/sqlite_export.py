@@ -26,6 +26,7 @@ _CHUNK_ROWS = 131_072
 _READERS = 2
 _PROBES = 64
 _TIMES = ("start", "timestamp")
+_INT64_LIMIT = 2**63
 
 
 def is_sqlite(path: Path) -> bool:
@@ -303,6 +304,6 @@ def _fit(cell: Any, kind: pa.DataType) -> tuple[Any, bool]:  # noqa: ANN401 - a 
         return (cell, True) if isinstance(cell, bytes) else (None, False)
     if isinstance(cell, int):
         return cell, True
-    if isinstance(cell, float) and cell.is_integer():
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _INT64_LIMIT:
         return int(cell), True
     return None, False
