@@ -534,7 +534,13 @@ _ALL = (
             _STREAM,
             _CORRELATION,
             _instant("the memory was allocated or released"),
-            Column("kind", _S, "allocate or free."),
+            Column(
+                "kind",
+                _S,
+                "allocate or free; held: it was allocated already when recording "
+                "began; free_completed: after a free, the block can be given out "
+                "again; out_of_memory: it was refused.",
+            ),
             Column("address", _L, "Address; unsigned bits in a signed column."),
             Column("bytes", _L, "Size of the block.", "B"),
             Column("allocator", _S, "Who gave it: cuda, cuda_pool, torch, ..."),
@@ -547,6 +553,7 @@ _ALL = (
             Column("region", _S, "Region of a program's memory: output, temp, ..."),
             Column("data_type", _S, "Element type of the tensor, such as float32."),
             Column("shape", _S, "Shape of the tensor, canonical JSON."),
+            _STACK,
         ),
         time="time_ns",
     ),
@@ -687,6 +694,8 @@ _ALL = (
             Column("depth", _I, "Distance from the innermost frame, which is 0."),
             Column("symbol", _S, "Function."),
             Column("module", _S, "Library or program it is in."),
+            Column("file", _S, "Source file, where that is recorded."),
+            Column("line", _I, "Line of that file."),
         ),
     ),
     Table(

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.exports import FIXTURES, RECORDED, decompressed
+from tests.support.exports import (
+    FIXTURES,
+    RECORDED,
+    SCALE_ARROW,
+    SCALE_PARQUET,
+    decompressed,
+)
 from tracekit.convert import convert
+from tracekit.convert.nsys.columnar_export import ColumnarExport, plain
+from tracekit.convert.readers.base import CaptureLog
 from tracekit.query import load_module, run_module
 
 # What the machines they were recorded on, and other machines, are known to write.
@@ -60,9 +68,22 @@ def test_it_tells_nothing_of_a_machine(capture: Path) -> None:
     assert [word for word in FORBIDDEN if word in content] == []
 
 
+@pytest.mark.parametrize("folder", [SCALE_PARQUET, SCALE_ARROW])
+def test_neither_does_a_folder(folder: Path) -> None:
+    export = ColumnarExport(folder, CaptureLog())
+    for table in export.tables():
+        for batch in export.raw_batches(table):
+            for column in batch.columns:
+                cells = plain(column).to_pylist()
+                content = b" ".join(cell for cell in cells if isinstance(cell, bytes))
+                assert [word for word in FORBIDDEN if word in content] == []
+
+
 @pytest.mark.parametrize("capture", RECORDED, ids=lambda path: path.name)
 def test_the_traced_command_is_a_program_alone(capture: Path, tmp_path: Path) -> None:
-    assert convert([capture], tmp_path / "run").manifest.command == "python3"
+    assert convert([capture], tmp_path / "run").manifest.command == origin(capture).get(
+        "command", "python3"
+    )
 
 
 def test_they_are_small() -> None:

@@ -21,6 +21,9 @@ from tracekit.schema import TABLES
         ("annotation", "9, 5", "the end is before the start"),
         ("cpu_slice", "5, NULL", None),
         ("api_call", "9, 5", "the end is before the start"),
+        ("memory_segment", "NULL, 5", None),
+        ("memory_segment", "NULL, NULL", None),
+        ("memory_segment", "9, 5", "the end is before the start"),
     ],
 )
 def test_intervals(table: str, row: str, reason: str | None) -> None:
@@ -39,10 +42,16 @@ def test_intervals(table: str, row: str, reason: str | None) -> None:
 
 
 def test_instants() -> None:
-    memory = TABLES["memory_event"]
-    rows = rows_for(memory.arrow, "time_ns, bytes\nNULL, 8\n3, 8").to_batches()[0]
-    good, bad = part(memory, rows)
+    counter = TABLES["counter_sample"]
+    rows = rows_for(counter.arrow, "time_ns, value\nNULL, 8\n3, 8").to_batches()[0]
+    good, bad = part(counter, rows)
     assert (good.num_rows, bad["reason"].to_pylist()) == (1, ["no time was recorded"])
     event = TABLES["cuda_event"]
     rows = rows_for(event.arrow, "time_ns, event_id\nNULL, 8").to_batches()[0]
     assert part(event, rows)[0].num_rows == 1
+
+
+def test_memory_alive_in_a_snapshot_has_no_time() -> None:
+    memory = TABLES["memory_event"]
+    rows = rows_for(memory.arrow, "time_ns, bytes\nNULL, 8\n3, 8").to_batches()[0]
+    assert part(memory, rows)[0].num_rows == 2

@@ -11,7 +11,10 @@ import pyarrow as pa
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 KINDS = FIXTURES / "nsys" / "kinds.sqlite.zst"
 DEMO = FIXTURES / "demo" / "resnet50.sqlite.zst"
-RECORDED = (DEMO, KINDS)
+SCALE = FIXTURES / "nsys" / "scale.sqlite.zst"
+SCALE_PARQUET = FIXTURES / "nsys" / "scale_pqtdir"
+SCALE_ARROW = FIXTURES / "nsys" / "scale_arwdir"
+RECORDED = (DEMO, KINDS, SCALE)
 
 
 def decompressed(path: Path) -> bytes:

@@ -114,6 +114,8 @@ def _span(text: str | None) -> tuple[int | None, int | None]:
 
 def _summary(manifest: "Manifest") -> list[str]:
     """Say what was read, and what was not."""
+    from tracekit.cli.info import joined_line
+
     rows = {name: manifest.rows(name) for name in manifest.tables}
     read = ", ".join(
         f"{rows[name]:,} {name}"
@@ -122,6 +124,7 @@ def _summary(manifest: "Manifest") -> list[str]:
     )
     total = sum(rows.values())
     lines = [f"{manifest.source.format}: {total:,} rows ({read or 'no GPU work'})"]
+    lines += [f"Counters ({n.tool}): {joined_line(n)}" for n in manifest.joined]
     for title, notes in (
         ("Rejected", manifest.rejected),
         ("Skipped", manifest.skipped),

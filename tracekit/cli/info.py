@@ -10,7 +10,7 @@ from tracekit.cli.opening import open_runs
 from tracekit.cli.options import Quiet
 
 if TYPE_CHECKING:
-    from tracekit.store.manifest import Manifest
+    from tracekit.store.manifest import Joined, Manifest
     from tracekit.store.run import Run
 
 
@@ -68,6 +68,8 @@ def _lines(run: "Run") -> list[str]:
     }
     if len(manifest.ranks) > 1:
         facts["Clocks"] = _clocks(run)
+    for joined in manifest.joined:
+        facts[f"Counters ({joined.tool})"] = joined_line(joined)
     width = max(len(name) for name in facts)
     lines = [f"{name:<{width}}  {visible(value)}" for name, value in facts.items()]
     lines += ["", "Tables"]
@@ -94,6 +96,14 @@ def _lines(run: "Run") -> list[str]:
     return lines
 
 
+def joined_line(joined: "Joined") -> str:
+    """Say how the counters of a file were matched to kernels."""
+    return (
+        f"{joined.matched:,} of {joined.launches:,} measured launches are "
+        f"{joined.kernels_matched:,} of {joined.kernels:,} kernels"
+    )
+
+
 def _rank(rank: int, source: str) -> str:
     told = {"none": "none was recorded", "file_name": "file name"}.get(source, source)
     return f"{rank} ({told})"
@@ -117,10 +127,12 @@ def _clocks(run: "Run") -> str:
 
 
 def _start(manifest: "Manifest") -> str:
-    origins = [r.origin_utc_ns for r in manifest.ranks if r.origin_utc_ns is not None]
-    if not origins:
+    # The name of a run begins with it: the origin of a clock may be 1970.
+    stamp = manifest.run_id.partition("-")[0]
+    try:
+        start = datetime.strptime(stamp, "%Y%m%dt%H%M%Sz").replace(tzinfo=UTC)
+    except ValueError:
         return "not recorded"
-    start = datetime.fromtimestamp(min(origins) // 10**9, UTC)
     return start.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 

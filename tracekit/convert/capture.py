@@ -83,10 +83,14 @@ def fingerprint(paths: list[Path]) -> Fingerprint:
 
 def stem(path: Path) -> str:
     """Return the name of a capture without its suffix and that of a compression."""
+    return Path(_plain_name(path)).stem
+
+
+def _plain_name(path: Path) -> str:
     name = path.name
     for suffix in _COMPRESSED_SUFFIXES:
         name = name.removesuffix(suffix)
-    return Path(name).stem
+    return name
 
 
 @contextmanager
@@ -104,7 +108,7 @@ def decompressed(path: Path, scratch: Path) -> Iterator[Path]:
     if magic[:2] != _GZIP and magic != _ZSTD:
         yield path
         return
-    target = scratch / stem(path)
+    target = scratch / _plain_name(path)
     try:
         with target.open("wb") as plain:
             if magic == _ZSTD:

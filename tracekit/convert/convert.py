@@ -22,6 +22,7 @@ from tracekit.convert.capture import (
     stem,
 )
 from tracekit.convert.clocks import Align, ClockAligner
+from tracekit.convert.counters.held import HeldCounters
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers import reader_for
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
@@ -73,7 +74,7 @@ def convert(
 ) -> Run:
     """Convert captures into one run at `destination`.
 
-    Several captures are the ranks of one job.
+    Several captures are the ranks of one job; counters are joined to their kernels.
 
     Raises:
         UnreadableTraceError: A capture is missing, damaged or of no known format, or
@@ -124,6 +125,7 @@ class _Conversion:
         if request.align is Align.COLLECTIVES:
             self._read |= {"collective"}
         self._clocks = ClockAligner()
+        self._counters = HeldCounters()
         self._numbering = Numbering()
         self._steps = StepFinder()
         self._recorded_steps = False
@@ -175,11 +177,14 @@ class _Conversion:
         if "step" in self._wanted and not self._recorded_steps:
             for rank, steps in self._steps.rows().items():
                 self._write("step", rank, _rows("step", steps))
+        joined = self._counters.release(
+            self._writer.complete, min(self._ranks), self._device_names, self._write
+        )
         self._write_clocks()
         self._write_diagnoses()
         tables = self._writer.close_tables()
         content = content_of()
-        first = self._logs[0]
+        first = next((log for log in self._logs if log.has_timeline), self._logs[0])
         start = min(
             (log.start_utc_ns for log in self._logs if log.start_utc_ns is not None),
             default=None,
@@ -226,6 +231,7 @@ class _Conversion:
             skipped=_notes(self._all("skipped") + self._left_out()),
             repaired=_notes(self._all("repaired")),
             left_behind=_notes(self._all("left_behind")),
+            joined=joined,
         )
         self._writer.publish(manifest)
 
@@ -234,6 +240,9 @@ class _Conversion:
         rows = batch.rows
         if rows.schema.names != table.arrow.names:
             raise AssertionError(f"a reader gave {batch.table} other columns")
+        if not log.has_timeline:
+            self._counters.hold(log, batch)
+            return
         if len(self._logs) > 1:
             rows = self._numbering.renumber(rows)
         if table.name == "device":
@@ -251,6 +260,9 @@ class _Conversion:
             self._recorded_steps = True
         elif table.name == "collective":
             self._clocks.look(batch.rank, rows)
+        elif table.name == "kernel_metric":
+            self._counters.hold(log, batch._replace(rows=rows))
+            return
         elif table.name in _GPU_TABLES:
             self._note_activity(rows)
         if table.scope is Scope.RANK and batch.rank != HOST_RANK:
@@ -318,7 +330,8 @@ class _Conversion:
 
     def _absent(self, present: Container[str]) -> dict[str, str]:
         reasons: dict[str, str] = {}
-        for log in self._logs:
+        # What a timeline lacks is told before what counters alone lack.
+        for log in sorted(self._logs, key=lambda log: not log.has_timeline):
             for table, reason in log.absent.items():
                 reasons.setdefault(table, reason)
         for table in TABLES.keys() - self._wanted:

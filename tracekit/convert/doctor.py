@@ -9,6 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.convert.nsys.program import find_nsys, version_text
+from tracekit.errors import MissingToolError
+
 OK, MISSING, LIMITED = "ok", "missing", "limited"
 
 _DRIVER = Path("/proc/driver/nvidia")
@@ -41,7 +44,7 @@ def examine() -> list[Finding]:
         Finding("python", OK, platform.python_version()),
         _driver(),
         *_gpus(),
-        _program("nsys", "install Nsight Systems, or convert on a machine that has it"),
+        _nsys(),
         _program("ncu", "install Nsight Compute to collect hardware counters"),
         _cupti(),
         _counters(),
@@ -71,6 +74,21 @@ def _gpus() -> list[Finding]:
         match = re.search(r"Model:\s*(.+)", _read(folder / "information") or "")
         found.append(Finding("gpu", OK, match[1] if match else folder.name))
     return found or [Finding("gpu", MISSING, "no NVIDIA GPU")]
+
+
+def _nsys() -> Finding:
+    advice = "install Nsight Systems, or convert on a machine that has it"
+    try:
+        found = find_nsys()
+    except MissingToolError as error:
+        return Finding("nsys", MISSING, str(error), error.hint or advice)
+    if found is None:
+        where = "neither on the PATH nor in the usual folders"
+        return Finding("nsys", MISSING, where, advice)
+    if found.failure:
+        return Finding("nsys", LIMITED, f"{found.path}: {found.failure}", advice)
+    version = version_text(found.version) or "no version told"
+    return Finding("nsys", OK, f"{version} ({found.path})")
 
 
 def _program(name: str, advice: str) -> Finding:

@@ -22,6 +22,8 @@ _PATTERN = (
     r"(?i)^(.*[^a-z])?(profilerstep|iteration|train[_ ]step|step|iter|batch)"
     r"[\s_#:=-]*\d+$"
 )
+# What a profiler projects of a range on a stream of a GPU is not the range.
+PROJECTED = "gpu_user_annotation"
 _PARTS = re.compile(r"(?is)(?P<name>.*?)(?P<index>\d+)")
 
 
@@ -47,6 +49,8 @@ class StepFinder:
         for row in rows.filter(pc.fill_null(named, fill_value=False)).to_pylist():
             parts = _PARTS.fullmatch(row["text"])
             if parts is None or row["kind"] == "mark":
+                continue
+            if row["category"] == PROJECTED:
                 continue
             family = parts["name"].lower().rstrip(" _#:=-")
             self._found[rank, row["process_id"], family].append(

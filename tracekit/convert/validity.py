@@ -8,8 +8,11 @@ from tracekit.schema import TABLES, Table
 # A range that was open when the capture ended has no end; so has a thread that was
 # still on its core.
 _MAY_BE_OPEN = frozenset({"annotation", "cpu_slice", "memory_segment"})
-# An instant that the tool did not measure; the row says more than its time.
-_MAY_LACK_TIME = frozenset({"cuda_event", "diagnostic"})
+# Memory that an allocator held already when recording began.
+_MAY_LACK_START = frozenset({"memory_segment"})
+# An instant that the tool did not measure; the row says more than its time. Blocks
+# that are alive in a snapshot without a history are memory events without a time.
+_MAY_LACK_TIME = frozenset({"cuda_event", "diagnostic", "memory_event"})
 
 
 def part(table: Table, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
@@ -25,6 +28,7 @@ def _reasons(table: Table, rows: pa.RecordBatch) -> pa.Array | None:
     none = pa.scalar(None, pa.string())
     if table.is_interval:
         start, end = rows.column("start_ns"), rows.column("end_ns")
+        no_start = None if table.name in _MAY_LACK_START else "no start was recorded"
         open_end = None if table.name in _MAY_BE_OPEN else "no end was recorded"
         return pc.case_when(
             pc.make_struct(
@@ -33,7 +37,7 @@ def _reasons(table: Table, rows: pa.RecordBatch) -> pa.Array | None:
                 pc.fill_null(pc.less(end, start), fill_value=False),
                 pc.is_null(end),
             ),
-            pa.scalar("no start was recorded"),
+            pa.scalar(no_start, pa.string()),
             pa.scalar("the end is 0"),
             pa.scalar("the end is before the start"),
             pa.scalar(open_end, pa.string()),

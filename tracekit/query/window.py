@@ -5,7 +5,7 @@ end_ns. `host_window` has that of each process: process_id (NULL for all), start
 end_ns. `launched_inside` has the calls made in it: process_id, correlation_id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tracekit.errors import QueryError
 from tracekit.query.module import Membership, QueryModule, Read
@@ -21,6 +21,11 @@ _GPU_WORK = ("kernel", "memcpy", "memset", "graph_launch")
 _GPU_VIEWS = {
     "gpu_activity": ("process_id", "device_id", "correlation_id", "start_ns"),
     "launch": ("process_id", "device_id", "correlation_id", "start_ns"),
+}
+# All views whose rows a scope picks.
+_VIEWS: Mapping[str, tuple[str, ...]] = {
+    **_GPU_VIEWS,
+    "stable_step": ("process_id", "start_ns"),
 }
 TIME_WINDOW = "time_window"
 _MEMBERSHIP = {
@@ -108,7 +113,7 @@ def _subjects(module: QueryModule) -> tuple[Read, ...]:
 def _columns(name: str) -> frozenset[str]:
     if name in TABLES:
         return TABLES[name].column_names
-    return frozenset(_GPU_VIEWS.get(name, ()))
+    return frozenset(_VIEWS.get(name, ()))
 
 
 def _scoped(read: Read, window: TimeWindow, scope: Scope, *, cuts: bool) -> str:
@@ -174,7 +179,8 @@ def _make_windows(session: Session, run: Run, window: TimeWindow, scope: Scope) 
         missing = f"this run has no range `{window.name}`"
     _table(session, "host_window", instances)
     found = session.connection.execute("SELECT count(*) FROM main.host_window")
-    if not (found.fetchone() or (0,))[0]:
+    # Who did not ask for steps learns from the answer that there are none.
+    if scope.window is not None and not (found.fetchone() or (0,))[0]:
         raise QueryError(missing, hint="tracekit query annotations.summary names them")
     _table(
         session,

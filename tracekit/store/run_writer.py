@@ -31,6 +31,7 @@ class RunWriter:
         self._destination = destination
         self._replace = replace
         self._tables: dict[tuple[str, int], TableWriter] = {}
+        self._complete: set[tuple[str, int]] = set()
         self._unfinished = Unfinished(destination.absolute().parent)
 
     def __enter__(self) -> Self:
@@ -76,12 +77,23 @@ class RunWriter:
         with output_errors(self._destination):
             writer.append(rows)
 
+    def complete(self, table: str) -> dict[int, Path]:
+        """Complete one table, so that it can be read; return its files by rank."""
+        keys = sorted(key for key in self._tables if key[0] == table)
+        with output_errors(self._destination):
+            for key in keys:
+                if key not in self._complete:
+                    self._tables[key].close()
+                    self._complete.add(key)
+        return {rank: self._own / part_path(table, rank) for _, rank in keys}
+
     def close_tables(self) -> dict[str, list[Part]]:
         """Complete the files and return what the manifest says of them."""
         tables: dict[str, list[Part]] = {}
+        for table in {name for name, _ in self._tables}:
+            self.complete(table)
         with output_errors(self._destination):
             for (table, rank), writer in sorted(self._tables.items()):
-                writer.close()
                 path = self._own / part_path(table, rank)
                 with path.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()

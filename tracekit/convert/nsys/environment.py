@@ -54,6 +54,21 @@ class Environment:
     private: Private = field(default_factory=Private)
 
 
+def spelled_version(name: str, value: str) -> str:
+    """Return a version that an export holds as one number in its usual form.
+
+    Exports before 2023 hold driver 530.30.02 as 5303002; every export holds CUDA 12.1
+    as 12010.
+    """
+    if value.isascii() and value.isdecimal():
+        number = int(value)
+        if name == "NvDriverVersion" and number >= 1_000_000:
+            return f"{number // 10_000}.{number // 100 % 100:02}.{number % 100:02}"
+        if name == "CudaDriverVersion" and number >= 1_000:
+            return f"{number // 1_000}.{number % 1_000 // 10}"
+    return value
+
+
 def read_environment(export: Export, log: CaptureLog) -> Environment:
     """Read the machine, the settings and the listed variables; count the rest."""
     found = Environment(private=log.private)
@@ -90,7 +105,7 @@ def _read_system(export: Export, found: Environment) -> None:
             found.hosts[row["globalVid"]] = value
             found.private.hosts.add(value)
         elif name in FACTS and value:
-            found.facts[FACTS[name]] = value
+            found.facts[FACTS[name]] = spelled_version(name, value)
 
 
 def _read_capture(export: Export, log: CaptureLog, found: Environment) -> None:

@@ -3,11 +3,24 @@
 from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.kineto import KinetoReader
+from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
+from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
+from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
 
-READERS: tuple[Reader, ...] = (NsysSqliteReader(), NsysColumnarReader())
+READERS: tuple[Reader, ...] = (
+    NsysSqliteReader(),
+    NsysColumnarReader(),
+    NsysReportReader(),
+    XPlaneReader(),
+    KinetoReader(),
+    NcuCsvReader(),
+    TorchSnapshotReader(),
+)
 
 
 def reader_for(capture: Path) -> Reader:

@@ -52,6 +52,8 @@ class CaptureLog:
         ranks: What is known of each rank; filled before its rows are yielded.
         absent: Why a table has no rows, by table.
         diagnoses: What the user should be told.
+        has_timeline: Whether the capture has times; counters alone belong to no rank
+            until they are joined to a capture that has.
     """
 
     tools: dict[str, str] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class CaptureLog:
     ranks: dict[int, RankFacts] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     diagnoses: list[Diagnosis] = field(default_factory=list)
+    has_timeline: bool = True
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
     repaired: Counter[tuple[str, str]] = field(default_factory=Counter)
     left_behind: Counter[tuple[str, str]] = field(default_factory=Counter)

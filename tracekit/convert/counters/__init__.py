@@ -1,0 +1,1 @@
+"""What counter files of several tools share, and how they are joined to a timeline."""

@@ -1,0 +1,159 @@
+"""Links between events: forward to backward, launch to work on a GPU.
+
+The two ends of a link are separate events, far apart and in either order. They are
+put aside on the disk and joined at the end, a share of the ids at a time, so that
+memory stays bounded.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracekit.convert.kineto.columns import batch, integers, signed
+from tracekit.convert.kineto.context import Context
+from tracekit.convert.kineto.events import Event
+from tracekit.convert.kineto.identity import PROFILED, Id, as_integer
+from tracekit.convert.readers.base import Batch
+
+_SHARE = 400_000
+_KINDS = ("forward_backward", "launch")
+_ENDS = pa.schema(
+    [
+        ("kind", pa.int8()),
+        ("id", pa.int64()),
+        ("process_id", pa.int32()),
+        ("thread_id", pa.int32()),
+        ("ns", pa.int64()),
+    ]
+)
+
+
+class Flows:
+    """The ends of links, put aside until both are known.
+
+    Args:
+        scratch: A folder for them.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._files = {phase: scratch / f"flows-{phase}.arrow" for phase in ("s", "f")}
+        self._writers: dict[str, Any] = {}
+        self._counts = {"s": 0, "f": 0}
+
+    def add(self, phase: str, events: Sequence[Event], context: Context) -> None:
+        """Put the starts (`s`) or the finishes (`f`) of links aside."""
+        identity = context.identity
+        kinds: list[int] = []
+        processes: list[int] = []
+        threads: list[int | None] = []
+        for event in events:
+            kinds.append(_kind(event.cat, event.name))
+            # The end on a GPU has the device as pid and the stream as tid.
+            if identity.is_host(event.pid):
+                processes.append(identity.process(event.pid))
+                threads.append(identity.thread(event.pid, event.tid))
+            else:
+                processes.append(PROFILED)
+                threads.append(None)
+        rows = pa.RecordBatch.from_arrays(
+            [
+                pa.array(kinds, pa.int8()),
+                integers([_flow_id(event.id) for event in events]),
+                pa.array(processes, pa.int32()),
+                pa.array(threads, pa.int32()),
+                context.times([event.ts for event in events]),
+            ],
+            schema=_ENDS,
+        )
+        writer = self._writers.get(phase)
+        if writer is None:
+            writer = self._writers[phase] = pa.ipc.new_stream(
+                str(self._files[phase]), _ENDS
+            )
+        writer.write_batch(rows)
+        self._counts[phase] += len(events)
+
+    def close(self) -> None:
+        """Close and remove what was put aside."""
+        for phase, writer in self._writers.items():
+            writer.close()
+            self._files[phase].unlink(missing_ok=True)
+        self._writers = {}
+
+    def links(self, context: Context) -> Iterator[Batch]:
+        """Yield the links of which both ends were there."""
+        for writer in self._writers.values():
+            writer.close()
+        if len(self._writers) == 2:
+            shares = sum(self._counts.values()) // _SHARE + 1
+            for share in range(shares):
+                yield from self._joined(share, shares, context)
+        for phase in self._writers:
+            self._files[phase].unlink(missing_ok=True)
+        self._writers = {}
+
+    def _joined(self, share: int, shares: int, context: Context) -> Iterator[Batch]:
+        starts = self._read("s", share, shares)
+        finishes = self._read("f", share, shares).rename_columns(
+            ["kind", "id", "end_process_id", "end_thread_id", "end_ns"]
+        )
+        # A call that launches nothing is the finish of a link that never starts.
+        joined = starts.join(finishes, ["kind", "id"], join_type="inner")
+        if not joined.num_rows:
+            return
+        rows = joined.combine_chunks()
+        column = {name: _one(rows.column(name)) for name in rows.schema.names}
+        kinds = pa.DictionaryArray.from_arrays(
+            column["kind"].cast(pa.int32()), pa.array(_KINDS)
+        )
+        yield batch(
+            "flow",
+            context.rank,
+            rows.num_rows,
+            {
+                "flow_id": column["id"],
+                "kind": kinds,
+                "process_id": column["process_id"],
+                "thread_id": column["thread_id"],
+                "start_ns": column["ns"],
+                "end_process_id": column["end_process_id"],
+                "end_thread_id": column["end_thread_id"],
+                "end_ns": column["end_ns"],
+            },
+        )
+
+    def _read(self, phase: str, share: int, shares: int) -> pa.Table:
+        kept = []
+        with (
+            pa.OSFile(str(self._files[phase])) as file,
+            pa.ipc.open_stream(file) as rows,
+        ):
+            for found in rows:
+                mask = pc.is_valid(found.column("id"))
+                if shares > 1:
+                    low = pc.bit_wise_and(found.column("id"), 0xFFFF)
+                    place = pc.subtract(
+                        low, pc.multiply(pc.divide(low, shares), shares)
+                    )
+                    mask = pc.and_(mask, pc.equal(place, share))
+                kept.append(found.filter(mask.fill_null(fill_value=False)))
+        return pa.Table.from_batches(kept, schema=_ENDS)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return (
+        column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+    )
+
+
+def _kind(category: str | None, name: str | None) -> int:
+    text = f"{category} {name}".lower()
+    return 0 if "fwd" in text or "forward" in text else 1
+
+
+def _flow_id(value: Id) -> int | None:
+    number = as_integer(value)
+    return None if number is None else signed(number)

@@ -1,0 +1,84 @@
+"""Collects rows that Python made one at a time into batches of the tables."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from tracekit.convert.readers.base import Batch, CaptureLog, Reading
+from tracekit.schema import TABLES
+
+_ROWS = 65_536
+_SIGN = 1 << 63
+
+
+def signed64(value: int) -> int:
+    """Return the 64 bits of an unsigned number as the signed one of a BIGINT."""
+    return ((value + _SIGN) & ((1 << 64) - 1)) - _SIGN
+
+
+class RowBatches:
+    """Rows that wait for their batch.
+
+    A value that its column cannot hold, such as a number beyond 64 bits, becomes NULL
+    and is counted as repaired.
+
+    Args:
+        reading: What is wanted; rows of other tables are dropped.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._wanted = reading.tables
+        self._log: CaptureLog = reading.log
+        self._rows: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+        self._written: set[str] = set()
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that got a row."""
+        return frozenset(self._written)
+
+    def add(self, table: str, rank: int, row: dict[str, Any]) -> None:
+        """Take a row; columns that it lacks are NULL."""
+        if table in self._wanted:
+            self._rows[table, rank].append(row)
+
+    def full(self) -> Iterator[Batch]:
+        """Yield the batches that are complete."""
+        for key, rows in self._rows.items():
+            if len(rows) >= _ROWS:
+                yield self._batch(*key, rows)
+                rows.clear()
+
+    def rest(self) -> Iterator[Batch]:
+        """Yield all rows that are left."""
+        for key, rows in self._rows.items():
+            if rows:
+                yield self._batch(*key, rows)
+        self._rows.clear()
+
+    def _batch(self, table: str, rank: int, rows: list[dict[str, Any]]) -> Batch:
+        self._written.add(table)
+        columns = [
+            self._column(table, field, [row.get(field.name) for row in rows])
+            for field in TABLES[table].arrow
+        ]
+        schema = TABLES[table].arrow
+        return Batch(table, rank, pa.RecordBatch.from_arrays(columns, schema=schema))
+
+    def _column(self, table: str, field: pa.Field, values: list[Any]) -> pa.Array:
+        try:
+            return pa.array(values, field.type)
+        except (pa.ArrowException, OverflowError, UnicodeError, ValueError, TypeError):
+            return pa.array(
+                [self._fitting(table, field, value) for value in values], field.type
+            )
+
+    def _fitting(self, table: str, field: pa.Field, value: object) -> object:
+        try:
+            pa.scalar(value, field.type)
+        except (pa.ArrowException, OverflowError, UnicodeError, ValueError, TypeError):
+            self._log.repair(f"{table}.{field.name}", "a value that it cannot hold")
+            return None
+        return value

@@ -1,0 +1,1 @@
+"""What several files that PyTorch writes have in common."""
