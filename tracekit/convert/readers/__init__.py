@@ -8,9 +8,9 @@ from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.refusal import refusal
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
-from tracekit.errors import UnreadableTraceError
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
@@ -33,4 +33,4 @@ def reader_for(capture: Path) -> Reader:
         if reader.accepts(capture):
             return reader
     known = ", ".join(reader.name for reader in READERS)
-    raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
+    raise refusal(capture, known)
