@@ -296,7 +296,8 @@ _ALL = (
                 "copy_kind",
                 _S,
                 "HtoD, DtoH, DtoD, HtoH, PtoP, with A for CUDA arrays; unified_HtoD, "
-                "unified_DtoH, unified_DtoD for migrations.",
+                "unified_DtoH, unified_DtoD for migrations; decompress for "
+                "decompression by the copy engines.",
             ),
             Column(
                 "source_memory_kind",
@@ -539,13 +540,19 @@ _ALL = (
                 _S,
                 "allocate or free; held: it was allocated already when recording "
                 "began; free_completed: after a free, the block can be given out "
-                "again; out_of_memory: it was refused.",
+                "again; out_of_memory: it was refused; class_out, class_in: a block "
+                "that stays allocated goes from one class to another, a pair of rows.",
             ),
             Column("address", _L, "Address; unsigned bits in a signed column."),
             Column("bytes", _L, "Size of the block.", "B"),
             Column("allocator", _S, "Who gave it: cuda, cuda_pool, torch, ..."),
             Column("memory_kind", _S, "Kind of the memory, as in `memcpy`."),
-            Column("memory_class", _S, "weights, feature_maps, workspace, ..."),
+            Column(
+                "memory_class",
+                _S,
+                "weights, weight_gradients, feature_maps, activation_gradients, "
+                "temporaries, workspace, dynamic, communication, input, unknown.",
+            ),
             Column("tag", _S, "Variable, tensor or operator it belongs to."),
             Column("total_allocated_bytes", _L, "Allocated after it.", "B"),
             Column("total_reserved_bytes", _L, "Reserved after it.", "B"),

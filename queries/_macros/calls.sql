@@ -8,3 +8,16 @@ CREATE MACRO is_synchronize_call(name) AS contains(name, 'Synchronize');
 CREATE MACRO is_launch_call(name) AS (
     contains(name, 'Launch') AND NOT contains(name, 'HostFunc')
 );
+
+-- A kernel that exchanges data between GPUs: NCCL's and RCCL's.
+CREATE MACRO is_communication_kernel(name) AS regexp_matches(name, '(?i)nccl|rccl');
+
+-- A range or an operator of a framework in which data is read for training: PyTorch's
+-- `enumerate(DataLoader)#...__next__`, TensorFlow's `IteratorGetNext`, MXNet's
+-- `DataIter`, and what programs call it by themselves, such as `load_batch` or `data`.
+CREATE MACRO is_data_loading(name) AS regexp_matches(
+    name,
+    '(?i)data_?(loader|iter|wait|load|fetch)|data (loading|wait|load|fetch)'
+    || '|(load|get|next|fetch|read|wait)[_ ]?(for[_ ])?(the )?(batch|data)'
+    || '|iteratorgetnext|^data$|prefetch'
+);

@@ -26,6 +26,7 @@ CREATE MACRO operation_name(activity, name) AS CASE activity
             WHEN 'unified_HtoD' THEN 'Unified Host-to-Device'
             WHEN 'unified_DtoH' THEN 'Unified Device-to-Host'
             WHEN 'unified_DtoD' THEN 'Unified Device-to-Device'
+            WHEN 'decompress' THEN 'Decompress'
             ELSE 'Unknown'
         END || ']'
     ELSE name

@@ -57,7 +57,8 @@ def warnings(run: Run) -> list[str]:
     rows = [
         row for f in run.files("diagnostic") for row in pq.read_table(f).to_pylist()
     ]
-    return [row["text"] for row in rows if row["source"] == "converter"]
+    ours = {("converter", "warning"), ("converter", "error")}
+    return [row["text"] for row in rows if (row["source"], row["severity"]) in ours]
 
 
 def test_a_report_is_exported_with_payloads_and_read(

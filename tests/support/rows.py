@@ -19,3 +19,8 @@ def rows(run: Run, table: str, *names: str) -> list[tuple[Any, ...]]:
 def rows_of_run(run: Run, table: str) -> list[dict[str, Any]]:
     """Return all rows of a table of a run, rank by rank."""
     return [row for file in run.files(table) for row in pq.read_table(file).to_pylist()]
+
+
+def all_rows(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of every table that has some."""
+    return {table: rows_of_run(run, table) for table in sorted(run.manifest.tables)}

@@ -70,7 +70,8 @@ def _unscaled(decimals: pa.Array) -> pa.Array | None:
     )
     pairs = pa.FixedSizeListArray.from_arrays(words, 2)
     low, high = pc.list_element(pairs, 0), pc.list_element(pairs, 1)
-    fits = pc.all(pc.equal(high, pc.shift_right(low, 63))).as_py()
+    # 19 digits may need a 65th bit: then the upper word has another sign.
+    fits = pc.all(pc.equal(pc.less(low, 0), pc.less(high, 0))).as_py()
     return low if fits else None
 
 

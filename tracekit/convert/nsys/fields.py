@@ -34,6 +34,11 @@ class Field(ABC):
     def needs(self) -> Mapping[str, pa.DataType]:
         """The export columns that it reads, with their types."""
 
+    @property
+    def uses(self) -> Mapping[str, pa.DataType]:
+        """Further export columns that it reads where they are there."""
+        return {}
+
     @abstractmethod
     def fill(self, rows: pa.RecordBatch, lookups: Lookups) -> pa.Array:
         """Return the column for `rows`, which hold what it needs."""
@@ -173,13 +178,20 @@ class CanonicalName(Field):
     @property
     def needs(self) -> Mapping[str, pa.DataType]:
         """The export columns that it reads, with their types."""
-        return {self.mangled: pa.int64(), self.recorded: pa.int64()}
+        return {self.recorded: pa.int64()}
+
+    @property
+    def uses(self) -> Mapping[str, pa.DataType]:
+        """Further export columns that it reads where they are there."""
+        return {self.mangled: pa.int64()}
 
     def fill(self, rows: pa.RecordBatch, lookups: Lookups) -> pa.Array:
         """Return the column for `rows`, which hold what it needs."""
         from tracekit.convert.names import demangle, normal_form
 
         strings = lookups.strings
+        if self.mangled not in rows.schema.names:
+            return strings.column(rows.column(self.recorded), normal_form)
         mangled = rows.column(self.mangled)
         demangled = strings.column(mangled, demangle)
         if not demangled.null_count:

@@ -41,6 +41,7 @@ def map_table(
         for name, field in event_table.fields.items()
         if field.needs.keys() <= present | supplied
     }
+    _note_missing(event_table, source, fields, present, log)
     wanted = _wanted(event_table, fields, present)
     target = TABLES[event_table.target]
     for exported in export.batches(source, wanted):
@@ -116,11 +117,36 @@ def _wanted(
     needs: dict[str, pa.DataType] = {}
     for field in fields.values():
         needs.update(field.needs)
+        needs.update(field.uses)
     if event_table.owner is not None:
         needs.setdefault(event_table.owner, pa.int64())
     if event_table.keep is not None:
         needs.setdefault(event_table.keep.source, pa.int64())
     return pa.schema([item for item in needs.items() if item[0] in present])
+
+
+def _note_missing(
+    event_table: EventTable,
+    source: str,
+    fields: Mapping[str, Field],
+    present: frozenset[str],
+    log: CaptureLog,
+) -> None:
+    """Say which columns are NULL because the export has nothing to fill them."""
+    empty = sorted(event_table.fields.keys() - fields.keys())
+    if empty:
+        missing = sorted(
+            {
+                name
+                for column in empty
+                for name in event_table.fields[column].needs.keys() - present
+            }
+        )
+        log.diagnose(
+            "info",
+            f"{source} of this export has no {', '.join(missing)}: "
+            f"{', '.join(empty)} of {event_table.target} are NULL",
+        )
 
 
 def _keep(

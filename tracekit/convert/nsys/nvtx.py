@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
 from tracekit.convert.nsys.export import Export, resolve
-from tracekit.convert.nsys.fields import Lookups
+from tracekit.convert.nsys.fields import Lookups, without
 from tracekit.convert.nsys.mapping import by_rank, table_rows
+from tracekit.convert.nsys.payloads import PayloadSchemas
 from tracekit.convert.readers.base import Batch, CaptureLog
 from tracekit.schema import TABLES
 
@@ -47,8 +48,11 @@ _INTEGERS = (
     "int32Value",
 )
 _REALS = ("doubleValue", "floatValue")
+_VALUES = ("uint64Value", "int64Value", "uint32Value", "int32Value", *_REALS)
 _TEXTS = ("text", "jsonText")
+_BLOB = "binaryData"
 _REQUIRED = frozenset({"start", "eventType"})
+_MARKS = frozenset({34, 65})
 
 
 def read_nvtx(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Batch]:
@@ -65,12 +69,16 @@ def read_nvtx(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Bat
         log.absent["annotation"] = f"{source} has no column `{missing[0]}`"
         return
     names = _Names(export, source, lookups)
+    schemas = _schemas_needed(export, source)
     wanted = pa.schema(
         [(name, pa.int64()) for name in _INTEGERS if name in present]
         + [(name, pa.float64()) for name in _REALS if name in present]
         + [(name, pa.string()) for name in _TEXTS if name in present]
+        + ([(_BLOB, pa.binary())] if schemas else [])
     )
-    for raw in export.batches(source, wanted):
+    for exported in export.batches(source, wanted):
+        # Exports of 2019 and 2020 write 0 where nothing was recorded.
+        raw = exported if log.schema_version else _without_zeros(exported)
         kinds = raw.column("eventType")
         known = pc.is_in(kinds, pa.array(sorted(_KINDS), pa.int64()))
         defined = pc.is_in(kinds, pa.array(sorted(_DEFINITIONS), pa.int64()))
@@ -79,7 +87,33 @@ def read_nvtx(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Bat
             log.skip(source, "an event type that is no range and no mark", skipped)
         kept = raw.filter(known)
         if kept.num_rows:
-            yield from _annotations(kept, names, lookups)
+            yield from _annotations(kept, names, schemas, lookups)
+
+
+def _schemas_needed(export: Export, source: str) -> PayloadSchemas | None:
+    """Return the schemas of payloads that stand in the export in binary alone."""
+    present = export.columns(source)
+    schemas = PayloadSchemas(export)
+    if not schemas or _BLOB not in present:
+        return None
+    decoded = [
+        (name, kind)
+        for name, kind in (("jsonText", pa.string()), ("jsonTextId", pa.int64()))
+        if name in present
+    ]
+    for batch in export.batches(source, pa.schema(decoded)) if decoded else ():
+        if any(column.null_count < len(column) for column in batch.columns):
+            return None
+    return schemas
+
+
+def _without_zeros(raw: pa.RecordBatch) -> pa.RecordBatch:
+    unset = {"end", "textId", *_VALUES}
+    columns = [
+        without(column, 0) if name in unset else column
+        for name, column in zip(raw.schema.names, raw.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=raw.schema)
 
 
 class _Names:
@@ -104,7 +138,10 @@ class _Names:
 
 
 def _annotations(
-    raw: pa.RecordBatch, names: _Names, lookups: Lookups
+    raw: pa.RecordBatch,
+    names: _Names,
+    schemas: PayloadSchemas | None,
+    lookups: Lookups,
 ) -> Iterator[Batch]:
     count = raw.num_rows
     cells = _Cells(raw)
@@ -125,14 +162,19 @@ def _annotations(
         "category": _categories(cells, tids, names),
         "text": text,
         "start_ns": cells.integers("start"),
-        "end_ns": cells.integers("end"),
-        "payload": _payload(cells, lookups),
+        "end_ns": _ends(cells),
+        "payload": _payload(cells, schemas, lookups),
     }
     table = TABLES["annotation"]
     rows = table_rows(table, count, columns)
     owner = "globalTid" if "globalTid" in raw.schema.names else None
     yield from by_rank(rows, table, raw, owner, lookups)
     yield from _collectives(raw, columns, owner, lookups)
+
+
+def _ends(cells: "_Cells") -> pa.Array:
+    marks = pc.is_in(cells.integers("eventType"), pa.array(sorted(_MARKS), pa.int64()))
+    return pc.if_else(marks, pa.scalar(None, pa.int64()), cells.integers("end"))
 
 
 class _Cells:
@@ -146,6 +188,9 @@ class _Cells:
 
     def reals(self, name: str) -> pa.Array:
         return self._column(name, pa.float64())
+
+    def binary(self, name: str) -> pa.Array:
+        return self._column(name, pa.binary())
 
     def text(self, name: str) -> pa.Array:
         # Exports of 2019 write "" for "no text".
@@ -180,7 +225,8 @@ def _by_process(tids: pa.Array, ids: pa.Array, name_of: Any) -> pa.Array:  # noq
 
 
 def _categories(cells: _Cells, tids: pa.Array, names: _Names) -> pa.Array:
-    categories = cells.integers("category")
+    # NVTX's category 0 is "none".
+    categories = without(cells.integers("category"), 0)
     if categories.null_count == len(categories):
         return pa.nulls(len(categories), pa.string())
     # A category belongs to a process and a domain: both go into one key.
@@ -194,7 +240,9 @@ def _categories(cells: _Cells, tids: pa.Array, names: _Names) -> pa.Array:
     return _by_process(tids, in_domain, name)
 
 
-def _payload(cells: _Cells, lookups: Lookups) -> pa.Array:
+def _payload(
+    cells: _Cells, schemas: PayloadSchemas | None, lookups: Lookups
+) -> pa.Array:
     payload = pc.coalesce(
         cells.text("jsonText"),
         lookups.strings.column(cells.integers("jsonTextId")).cast("string"),
@@ -205,7 +253,14 @@ def _payload(cells: _Cells, lookups: Lookups) -> pa.Array:
     payload = pc.coalesce(payload, unsigned.cast("string"))
     for name in _REALS:
         payload = pc.coalesce(payload, cells.reals(name).cast("string"))
-    return payload
+    if schemas is None:
+        return payload
+    domains = pc.fill_null(cells.integers("domainId"), _DEFAULT_DOMAIN).to_pylist()
+    decoded = [
+        None if blob is None else schemas.text(domain, blob)
+        for domain, blob in zip(domains, cells.binary(_BLOB).to_pylist(), strict=True)
+    ]
+    return pc.coalesce(payload, pa.array(decoded, pa.string()))
 
 
 def _collectives(

@@ -40,6 +40,7 @@ _READ_ELSEWHERE = frozenset(
         "GENERIC_EVENT_TYPES",
         "GENERIC_EVENT_SOURCES",
         "GENERIC_EVENT_TYPE_FIELDS",
+        "GENERIC_EVENT_TYPE_FIELD_MAP",
         "NET_NIC_METRIC",
         "NIC_ID_MAP",
         "NET_DEVICE_INFO",
@@ -196,6 +197,17 @@ def _contexts(
 def _streams(
     export: Export, identity: Identity, log: CaptureLog
 ) -> Iterator[tuple[int, dict[str, Any]]]:
+    # The names that the program gave through NVTX.
+    names = {
+        (_process_key(row), row["contextId"], row["streamId"]): row["name"]
+        for row in definitions(
+            export,
+            "TARGET_INFO_NVTX_CUDA_STREAM",
+            log,
+            integers=f"{_PROCESS} contextId streamId",
+            texts="name",
+        )
+    }
     for row in definitions(
         export,
         "TARGET_INFO_CUDA_STREAM",
@@ -211,6 +223,7 @@ def _streams(
                     "process_id": process_id,
                     "context_id": row["contextId"],
                     "stream_id": row["streamId"],
+                    "name": names.get((key, row["contextId"], row["streamId"])),
                     # Written unsigned: -3 is 4294967293.
                     "priority": _signed(row["priority"]),
                     "kind": STREAM_KINDS.get(row["flag"]),

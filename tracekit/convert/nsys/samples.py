@@ -144,12 +144,16 @@ def _generic_gpu_metrics(
         return
     table = TABLES["counter_sample"]
     host = lookups.identity.only_host()
+    other = _other_types(export, lookups)
     block: list[dict[str, Any]] = []
     wanted = pa.schema(
         [("timestamp", pa.int64()), ("typeId", pa.int64()), ("data", pa.string())]
     )
     for raw in export.batches("GENERIC_EVENTS", wanted):
         for time_ns, type_id, data in zip(*raw.to_pydict().values(), strict=True):
+            if type_id in other:
+                log.skip("GENERIC_EVENTS", f"an event of {other[type_id]}")
+                continue
             values = _numbers(data)
             if not values:
                 log.skip("GENERIC_EVENTS", "an event that holds no numbers")
@@ -174,6 +178,34 @@ def _generic_gpu_metrics(
                 block = []
     if block:
         yield Batch(table.name, HOST_RANK, rows_of(table, block))
+
+
+def _other_types(export: Export, lookups: Lookups) -> dict[int, str]:
+    """Return the types of events whose source is known and is no GPU metric."""
+    sources = {
+        row.get("sourceId"): _named(row, lookups)
+        for row in export.rows("GENERIC_EVENT_SOURCES")
+    }
+    found: dict[int, str] = {}
+    for row in export.rows("GENERIC_EVENT_TYPES"):
+        source = sources.get(row.get("sourceId"))
+        if source and "gpumetrics" not in re.sub(r"[^a-z]", "", source.lower()):
+            found[row["typeId"]] = source
+    return found
+
+
+def _named(row: dict[str, Any], lookups: Lookups) -> str | None:
+    """Return a name that stands as a string id, or in JSON as until 2022."""
+    name = lookups.strings.text(row.get("nameId"))
+    if name:
+        return name
+    try:
+        described = msgspec.json.decode(row.get("data") or "", type=dict[str, Any])
+    except msgspec.DecodeError:
+        return None
+    inner = described.get("data", described)
+    found = inner.get("Name") if isinstance(inner, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _numbers(data: str | None) -> dict[str, float]:

@@ -175,6 +175,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "TARGET_INFO_CUDA_STREAM": _facts(
             "streamId hwId vmId processId contextId priority flag"
         ),
+        "TARGET_INFO_NVTX_CUDA_STREAM": _facts(
+            "hwId vmId processId deviceId contextId streamId", name=Text.NAME
+        ),
         "TARGET_INFO_GPU_METRICS": _facts(
             "typeId sourceId metricId", typeName=Text.WORD, metricName=Text.WORD
         ),
@@ -204,6 +207,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             " srcContextId dstDeviceId dstContextId migrationCause virtualAddress"
             " copyCount"
         ),
+        "CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS": _events(
+            f"{_GPU} eventClass ChannelID sourceBytes NumberOfOperations"
+        ),
         "CUPTI_ACTIVITY_KIND_MEMSET": _events(f"{_GPU} value bytes memKind"),
         "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": _events(f"{_GPU} graphExecId"),
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": _events(
@@ -217,6 +223,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         "CUPTI_ACTIVITY_KIND_OVERHEAD": _events(
             f"{_CALL} correlationId overheadType", _FUNCTION
+        ),
+        "CUPTI_ACTIVITY_KIND_JIT": _events(
+            f"{_CALL} correlationId overheadType jitEntryType jitOperationType deviceId"
         ),
         "PROFILER_OVERHEAD": _events(f"{_CALL} returnValue overheadType", _FUNCTION),
         "CUDA_GRAPH_EVENTS": _events(
@@ -285,6 +294,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "GPU_METRICS": _facts("rawTimestamp timestamp typeId metricId value"),
         "GENERIC_EVENTS": _facts(
             "genericEventId rawTimestamp timestamp typeId", data=Text.NUMBERS
+        ),
+        "GENERIC_EVENT_TYPES": Rule(_listed("typeId sourceId"), {"nameId": Text.WORD}),
+        "GENERIC_EVENT_SOURCES": Rule(
+            _listed("sourceId timeSourceId sourceGroupId"), {"nameId": Text.WORD}
         ),
         "NET_NIC_METRIC": _facts(
             "start end globalId portId metricsListId metricsIdx value"

@@ -58,6 +58,7 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
         "process_id": "TARGET_INFO_CUDA_STREAM.processId",
         "context_id": "TARGET_INFO_CUDA_STREAM.contextId",
         "stream_id": "TARGET_INFO_CUDA_STREAM.streamId",
+        "name": "TARGET_INFO_NVTX_CUDA_STREAM.name",
         "priority": "TARGET_INFO_CUDA_STREAM.priority",
         "kind": "TARGET_INFO_CUDA_STREAM.flag",
     },
@@ -71,7 +72,8 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
         "text": f"{_NVTX}.text, or StringIds of textId",
         "start_ns": f"{_NVTX}.start",
         "end_ns": f"{_NVTX}.end",
-        "payload": f"{_NVTX}.jsonText, StringIds of jsonTextId, or a value column",
+        "payload": f"{_NVTX}.jsonText, StringIds of jsonTextId, binaryData laid out by "
+        "NVTX_PAYLOAD_SCHEMA_ENTRIES, or a value column",
     },
     "step": {
         "step_index": "the number in the text of a range",
@@ -157,7 +159,7 @@ def nsys_sources() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for events in EVENT_TABLES:
         for column, field in events.fields.items():
-            named = ", ".join(field.needs) or "given"
+            named = ", ".join([*field.uses, *field.needs]) or "given"
             found[events.target][column].append(f"{events.source}.{named}")
     sources = {
         table: {column: "; ".join(texts) for column, texts in columns.items()}

@@ -144,6 +144,19 @@ EVENT_TABLES = (
         _GPU_REQUIRED | {"bytes", "copyKind"},
     ),
     EventTable(
+        # Decompression by the copy engines keeps the GPU busy as a copy does.
+        "CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS",
+        "memcpy",
+        {
+            **_GPU_WORK,
+            **_INTERVAL,
+            "bytes": Number("sourceBytes"),
+            "copy_kind": Constant("decompress"),
+            "copy_count": Number("NumberOfOperations"),
+        },
+        _GPU_REQUIRED,
+    ),
+    EventTable(
         "CUPTI_ACTIVITY_KIND_MEMSET",
         "memset",
         {
@@ -282,6 +295,18 @@ EVENT_TABLES = (
             **_THREAD,
             "correlation_id": Number("correlationId", unset=0),
             "kind": OneOf("overheadType", _OVERHEADS),
+            **_INTERVAL,
+        },
+        _TIMED,
+        owner="globalTid",
+    ),
+    EventTable(
+        "CUPTI_ACTIVITY_KIND_JIT",
+        "overhead",
+        {
+            **_THREAD,
+            "correlation_id": Number("correlationId", unset=0),
+            "kind": Constant("JIT compilation of a kernel"),
             **_INTERVAL,
         },
         _TIMED,

@@ -9,6 +9,9 @@ from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.refusal import refusal
+from tracekit.convert.readers.torch_memory_timeline import (
+    TorchMemoryTimelineReader,
+)
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
 
@@ -20,7 +23,13 @@ READERS: tuple[Reader, ...] = (
     KinetoReader(),
     NcuCsvReader(),
     TorchSnapshotReader(),
+    TorchMemoryTimelineReader(),
 )
+
+
+def find_reader(capture: Path) -> Reader | None:
+    """Return the first reader that accepts `capture`, or None."""
+    return next((reader for reader in READERS if reader.accepts(capture)), None)
 
 
 def reader_for(capture: Path) -> Reader:
@@ -29,8 +38,8 @@ def reader_for(capture: Path) -> Reader:
     Raises:
         UnreadableTraceError: None does.
     """
-    for reader in READERS:
-        if reader.accepts(capture):
-            return reader
+    reader = find_reader(capture)
+    if reader is not None:
+        return reader
     known = ", ".join(reader.name for reader in READERS)
     raise refusal(capture, known)
