@@ -369,11 +369,11 @@ _ALL = (
     ),
     Table(
         "library_call",
-        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX",
+        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX, MXNet",
         (
             _PROCESS,
             _THREAD,
-            Column("library", _S, "cudnn, cublas, mpi, ucx."),
+            Column("library", _S, "cudnn, cublas, mpi, ucx, mxnet."),
             Column("name", _S, "Function."),
             *_interval("the call"),
             Column("bytes", _L, "Bytes sent, where the call says.", "B"),
@@ -583,7 +583,7 @@ _ALL = (
         "a sampled value",
         (
             _HOST,
-            Column("source", _S, "gpu, nic, cpu or nvml."),
+            Column("source", _S, "gpu, nic, cpu, nvml or mxnet."),
             Column("instance", _S, "Which one, where that is no GPU or CPU core."),
             _DEVICE,
             Column("cpu", _I, "CPU core."),

@@ -11,6 +11,17 @@ from tracekit.convert.readers import READERS
 # What each reader takes: the more telling pattern of a file stands first. Files of no
 # pattern may be reports and oracles beside the captures: at most one reader takes them.
 TAKEN_BY = {
+    "fixtures/tensorflow/*.trace.json.gz": "tensorflow-trace",
+    "fixtures/mxnet/*.json.zst": "mxnet",
+    "fixtures/mxnet/*.txt.zst": "mxnet-totals",
+    "fixtures/cntk/*.json": "cntk",
+    "fixtures/cntk/*.txt": "cntk-summary",
+    "frameworks/tensorflow/*.json.gz": "tensorflow-trace",
+    "frameworks/mxnet/*.aggregate.*": "mxnet-totals",
+    "frameworks/mxnet/*.json": "mxnet",
+    "frameworks/cntk/*.json": "cntk",
+    "frameworks/cntk/*.txt": "cntk-summary",
+    "frameworks/torch/torch*steps.json": "kineto",
     "fixtures/tensorflow/*.xplane.pb.zst": "xplane",
     "fixtures/demo/*.sqlite.zst": "nsys-sqlite",
     "fixtures/nsys/*.sqlite.zst": "nsys-sqlite",

@@ -49,7 +49,7 @@ def written(folder: Path, batches: list[pa.RecordBatch]) -> pa.Table:
         writer.append(batch)
     writer.close()
     assert not list(scratch.iterdir())
-    table = pq.read_table(target)
+    table = pq.read_table(target, partitioning=None)
     assert writer.rows == table.num_rows
     return table
 

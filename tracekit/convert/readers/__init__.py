@@ -3,12 +3,17 @@
 from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.cntk import CntkReader
+from tracekit.convert.readers.cntk_summary import CntkSummaryReader
 from tracekit.convert.readers.kineto import KinetoReader
+from tracekit.convert.readers.mxnet import MxnetReader
+from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
 from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.refusal import refusal
+from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
@@ -21,6 +26,11 @@ READERS: tuple[Reader, ...] = (
     NsysReportReader(),
     XPlaneReader(),
     KinetoReader(),
+    TensorflowTraceReader(),
+    MxnetReader(),
+    MxnetTotalsReader(),
+    CntkReader(),
+    CntkSummaryReader(),
     NcuCsvReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),

@@ -82,29 +82,44 @@ class DeviceReader:
         self, plane: Plane, line: Line, device: tuple[str, int], origin_ns: int
     ) -> None:
         """Read a line of a device plane."""
-        kind, _ = device
-        device_id = self.device_ids[device]
-        stream = _STREAM.match(line.name)
-        if kind == "TPU" and line.name == _TPU_OPS:
-            stream_id = line.line_id
-        elif kind == "GPU" and stream is not None:
-            stream_id = int(stream[1])
-        else:
-            self.log.skip(
-                f"events of the line {line.name or 'without a name'}",
-                "derived by the profiler from other lines, or no work of the device",
-                len(line.raw.events),
-            )
+        stream_id = self.stream(device, line.line_id, line.name)
+        if stream_id is None:
+            self.skip(line.name, len(line.raw.events))
             return
+        for event in plane.events(line, origin_ns):
+            self.read(event, device, stream_id)
+
+    def stream(
+        self, device: tuple[str, int], line_id: int, line_name: str
+    ) -> int | None:
+        """Return the stream that a line is, or None for one that is no stream."""
+        found = _STREAM.match(line_name)
+        if device[0] == "GPU" and found is not None:
+            stream_id = int(found[1])
+        elif device[0] == "TPU" and line_name == _TPU_OPS:
+            stream_id = line_id
+        else:
+            return None
         self._add(
             "stream",
-            {"process_id": self.process_id, "stream_id": stream_id, "name": line.name},
+            {"process_id": self.process_id, "stream_id": stream_id, "name": line_name},
         )
-        for event in plane.events(line, origin_ns):
-            if event.start_ps is None:
-                self.log.skip("events without a time", "added up by the profiler")
-                continue
-            self._read(event, device_id, stream_id)
+        return stream_id
+
+    def skip(self, line_name: str, events: int) -> None:
+        """Count events of a line that is no stream."""
+        self.log.skip(
+            f"events of the line {line_name or 'without a name'}",
+            "derived by the profiler from other lines, or no work of the device",
+            events,
+        )
+
+    def read(self, event: Event, device: tuple[str, int], stream_id: int) -> None:
+        """Read an event of a stream."""
+        if event.start_ps is None:
+            self.log.skip("events without a time", "added up by the profiler")
+        else:
+            self._read(event, self.device_ids[device], stream_id)
 
     def _read(self, event: Event, device_id: int, stream_id: int) -> None:
         stats = event.stats
