@@ -121,6 +121,9 @@ def _in_tar(plain: Path, scratch: Path, name: str, destination: Path) -> Iterato
                     with target.open("wb") as file:
                         shutil.copyfileobj(source, file, 1 << 20)
                     yield target
+            # Without the block of zeros at its end, members may be missing.
+            if plain.stat().st_size < archive.offset + tarfile.BLOCKSIZE:
+                raise EOFError("its end is missing")
     except (tarfile.TarError, EOFError) as error:
         raise UnreadableTraceError(
             f"{name} is damaged or cut short: {error}", hint="copy it again"

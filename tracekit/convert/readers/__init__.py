@@ -12,13 +12,14 @@ from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
-from tracekit.convert.readers.refusal import refusal
+from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
+from tracekit.convert.refusal import refusal
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
@@ -31,6 +32,7 @@ READERS: tuple[Reader, ...] = (
     MxnetTotalsReader(),
     CntkReader(),
     CntkSummaryReader(),
+    NvprofSqliteReader(),
     NcuCsvReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
