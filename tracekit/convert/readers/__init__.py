@@ -13,7 +13,10 @@ from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
+from tracekit.convert.readers.rocpd import RocpdReader
+from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
+from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
@@ -33,7 +36,10 @@ READERS: tuple[Reader, ...] = (
     CntkReader(),
     CntkSummaryReader(),
     NvprofSqliteReader(),
+    Rocprofv3JsonReader(),
+    RocpdReader(),
     NcuCsvReader(),
+    TorchExecutionTraceReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
 )
