@@ -163,7 +163,7 @@ CASES: list[tuple[Callable[[Path], Path], str]] = [
     (_empty_folder, "no reader accepts the folder x.sqlite (tried: "),
     (_cut_gzip, "x.sqlite.gz is damaged or cut short: "),
     (_cut_zstd, "x.sqlite.zst is damaged or cut short: "),
-    (_packed_text, "no reader accepts x.sqlite.gz (tried: "),
+    (_packed_text, "no reader accepts x.sqlite"),
 ]
 
 
