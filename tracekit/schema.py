@@ -444,6 +444,44 @@ _ALL = (
         number="operator_id",
     ),
     Table(
+        "execution_node",
+        "a node of an execution trace: what a framework ran, without times",
+        (
+            Column("node_id", _L, "Node, as numbered in its trace."),
+            Column("parent_node_id", _L, "Node that it was called by."),
+            Column("forward_node_id", _L, "Node of the forward part."),
+            Column(
+                "record_function_id", _L, "Id shared with `operator` of a timeline."
+            ),
+            Column("sequence", _L, "Number that pairs forward and backward."),
+            Column("os_pid", _L, "Process id of the operating system."),
+            Column("trace_thread_id", _L, "Thread as the trace numbers it."),
+            Column("forward_trace_thread_id", _L, "Thread of the forward part."),
+            Column("name", _S, "Operator or range."),
+            Column(
+                "record_scope",
+                _S,
+                "Kind of record: function, backward_function, user_scope, ...",
+            ),
+            Column("operator_schema", _S, "Declaration of the operator."),
+            Column("kernel_backend", _S, "Compiler of its kernel, such as triton."),
+            Column("kernel_file", _S, "File of that kernel."),
+            Column(
+                "input_values",
+                _S,
+                "Inputs, JSON; a tensor is [tensor id, storage id, offset, elements, "
+                "bytes an element, device].",
+            ),
+            Column("input_shapes", _S, "Shapes of the inputs, canonical JSON."),
+            Column("input_types", _S, "Types of the inputs, JSON."),
+            Column("input_strides", _S, "Strides of the inputs, JSON."),
+            Column("output_values", _S, "Outputs, as the inputs."),
+            Column("output_shapes", _S, "Shapes of the outputs, canonical JSON."),
+            Column("output_types", _S, "Types of the outputs, JSON."),
+            Column("output_strides", _S, "Strides of the outputs, JSON."),
+        ),
+    ),
+    Table(
         "flow",
         "a link between two events, such as forward to backward",
         (

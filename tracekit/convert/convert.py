@@ -22,6 +22,7 @@ from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
 from tracekit.convert.redaction import Redact, Redactor
 from tracekit.convert.steps import StepFinder
+from tracekit.convert.torch.execution_join import ExecutionTraces
 from tracekit.convert.validity import part
 from tracekit.errors import UnreadableTraceError, UsageError
 from tracekit.schema import HOST_RANK, TABLES, Scope
@@ -67,7 +68,8 @@ def convert(
 ) -> Run:
     """Convert captures into one run at `destination`.
 
-    Several captures are the ranks of one job; counters are joined to their kernels.
+    Several captures are the ranks of one job; counters are joined to their kernels,
+    execution traces to their operators.
 
     Raises:
         UnreadableTraceError: A capture is missing, damaged or of no known format, or
@@ -114,10 +116,14 @@ class _Conversion:
         if "step" in self._wanted:
             # Steps are found in annotations.
             self._read |= {"annotation"}
+        if "operator" in self._wanted:
+            # They get what an execution trace knows of them.
+            self._read |= {"execution_node"}
         if request.align is Align.COLLECTIVES:
             self._read |= {"collective"}
         self._clocks = ClockAligner()
         self._counters = HeldCounters()
+        self._executions = ExecutionTraces()
         self._numbering = Numbering()
         self._steps = StepFinder()
         self._recorded_steps = False
@@ -156,7 +162,10 @@ class _Conversion:
             if len(log.private) > known:
                 known = len(log.private)
                 self._redactor.learn(log.private)
-            self._take(batch, log)
+            if batch.table == "execution_node":
+                self._executions.hold(log, batch, found.name)
+            else:
+                self._take(batch, log)
         for rank, facts in log.ranks.items():
             if rank in self._ranks:
                 raise UnreadableTraceError(
@@ -168,11 +177,15 @@ class _Conversion:
 
     def finish(self, name: str, content_of: Callable[[], Fingerprint]) -> None:
         """Write what is known only now, and publish the run."""
+        self._executions.claim(self._ranks)
         if not self._ranks:
             self._ranks[0] = RankFacts()
         if "step" in self._wanted and not self._recorded_steps:
             for rank, steps in self._steps.rows().items():
                 self._write("step", rank, _rows("step", steps))
+        self._executions.release(
+            self._ranks, self._writer, self._redactor.rows, self._write
+        )
         joined = self._counters.release(
             self._writer.complete, min(self._ranks), self._device_names, self._write
         )

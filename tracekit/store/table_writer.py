@@ -7,7 +7,7 @@ One run is the result as it stands; several are merged range by range, so that m
 stays bounded at any size.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -73,6 +73,17 @@ class TableWriter:
         self._merge()
         for run in self._runs:
             run.unlink()
+
+    def rewrite(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
+        """Change the rows of the file that `close` left; their order stays."""
+        new = self._scratch / f"{self._table.name}-rewritten.parquet"
+        with (
+            pq.ParquetFile(self._target) as old,
+            self._parquet(new, self._table.arrow) as writer,
+        ):
+            for rows in old.iter_batches(ROW_GROUP_ROWS):
+                writer.write_batch(change(rows), ROW_GROUP_ROWS)
+        new.replace(self._target)
 
     def abort(self) -> None:
         """Close the files; what they hold is not wanted any more."""

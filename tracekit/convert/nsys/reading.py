@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tracekit.convert.nsys.absence import explain_absence
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.devices import Devices
 from tracekit.convert.nsys.environment import (
     Environment,
@@ -53,15 +55,8 @@ _READ_ELSEWHERE = frozenset(
         "UnwindMethodType",
     }
 )
-_CUDA_TABLES = ("kernel", "memcpy", "memset", "api_call", "sync")
-_NOT_BY_NSYS = (
-    "operator",
-    "flow",
-    "module",
-    "python_function",
-    "kernel_metric",
-    "memory_segment",
-)
+# The columns that together name a process.
+_PROCESS = "hwId vmId processId"
 
 
 def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
@@ -88,7 +83,7 @@ def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
         if batch.table in tables:
             seen.add(batch.table)
             yield batch
-    for batch in _definitions(export, lookups, environment, len(listed)):
+    for batch in _definitions(export, lookups, environment, len(listed), log):
         if batch.table in tables and batch.rows.num_rows:
             seen.add(batch.table)
             yield batch
@@ -96,7 +91,7 @@ def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
     for facts in log.ranks.values():
         facts.origin_utc_ns = origin
     _count_unread(export, log)
-    _explain_absence(seen, tables, log)
+    explain_absence(export, frozenset(seen), tables, log)
 
 
 def _events(
@@ -114,7 +109,11 @@ def _events(
 
 
 def _definitions(
-    export: Export, lookups: Lookups, environment: Environment, listed: int
+    export: Export,
+    lookups: Lookups,
+    environment: Environment,
+    listed: int,
+    log: CaptureLog,
 ) -> Iterator[Batch]:
     """Yield what describes the processes and devices that were met.
 
@@ -122,10 +121,10 @@ def _definitions(
     """
     identity = lookups.identity
     contexts: dict[int, list[dict[str, Any]]] = {}
-    for rank, row in _contexts(export, lookups):
+    for rank, row in _contexts(export, lookups, log):
         contexts.setdefault(rank, []).append(row)
     streams: dict[int, list[dict[str, Any]]] = {}
-    for rank, row in _streams(export, identity):
+    for rank, row in _streams(export, identity, log):
         streams.setdefault(rank, []).append(row)
     processes: dict[int, list[dict[str, Any]]] = {}
     for rank, row in identity.known_processes():
@@ -145,44 +144,68 @@ def _definitions(
     device = TABLES["device"]
     yield Batch("device", HOST_RANK, rows_of(device, lookups.devices.rows()[listed:]))
     yield Batch(
-        "diagnostic", rank, rows_of(TABLES["diagnostic"], _messages(export, identity))
+        "diagnostic",
+        rank,
+        rows_of(TABLES["diagnostic"], _messages(export, identity, log)),
     )
     yield Batch("run_fact", rank, rows_of(TABLES["run_fact"], _facts(environment)))
 
 
-def _contexts(export: Export, lookups: Lookups) -> Iterator[tuple[int, dict[str, Any]]]:
+def _contexts(
+    export: Export, lookups: Lookups, log: CaptureLog
+) -> Iterator[tuple[int, dict[str, Any]]]:
     identity = lookups.identity
     # Until 2024 the table had another name and fewer columns.
     for table in ("TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM"):
-        for row in export.rows(table):
+        for row in definitions(
+            export,
+            table,
+            log,
+            integers=f"{_PROCESS} contextId deviceId nullStreamId streamId"
+            " parentContextId isGreenContext",
+        ):
             key = _process_key(row)
             process_id = identity.met(key)
             if process_id is None:
                 continue
-            green = row.get("isGreenContext")
+            green, ordinal = row["isGreenContext"], row["deviceId"]
+            stream = row["nullStreamId"]
             yield (
                 identity.rank(key),
                 {
                     "process_id": process_id,
                     "context_id": row["contextId"],
-                    "device_id": lookups.devices.device(key, row["deviceId"]),
-                    "cuda_ordinal": row["deviceId"],
-                    "null_stream_id": row.get("nullStreamId", row.get("streamId")),
-                    "parent_context_id": row.get("parentContextId") or None,
+                    "device_id": None
+                    if ordinal is None
+                    else lookups.devices.device(key, ordinal),
+                    "cuda_ordinal": ordinal,
+                    "null_stream_id": row["streamId"] if stream is None else stream,
+                    "parent_context_id": row["parentContextId"] or None,
                     "is_green": None if green is None else bool(green),
                 },
             )
 
 
 def _streams(
-    export: Export, identity: Identity
+    export: Export, identity: Identity, log: CaptureLog
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     # The names that the program gave through NVTX.
     names = {
-        (_process_key(row), row.get("contextId"), row.get("streamId")): row.get("name")
-        for row in export.rows("TARGET_INFO_NVTX_CUDA_STREAM")
+        (_process_key(row), row["contextId"], row["streamId"]): row["name"]
+        for row in definitions(
+            export,
+            "TARGET_INFO_NVTX_CUDA_STREAM",
+            log,
+            integers=f"{_PROCESS} contextId streamId",
+            texts="name",
+        )
     }
-    for row in export.rows("TARGET_INFO_CUDA_STREAM"):
+    for row in definitions(
+        export,
+        "TARGET_INFO_CUDA_STREAM",
+        log,
+        integers=f"{_PROCESS} contextId streamId priority flag",
+    ):
         key = _process_key(row)
         process_id = identity.met(key)
         if process_id is not None:
@@ -190,21 +213,19 @@ def _streams(
                 identity.rank(key),
                 {
                     "process_id": process_id,
-                    "context_id": row.get("contextId"),
-                    "stream_id": row.get("streamId"),
-                    "name": names.get((key, row.get("contextId"), row.get("streamId"))),
+                    "context_id": row["contextId"],
+                    "stream_id": row["streamId"],
+                    "name": names.get((key, row["contextId"], row["streamId"])),
                     # Written unsigned: -3 is 4294967293.
-                    "priority": _signed(row.get("priority")),
-                    "kind": STREAM_KINDS.get(row.get("flag", -1)),
+                    "priority": _signed(row["priority"]),
+                    "kind": STREAM_KINDS.get(row["flag"]),
                 },
             )
 
 
 def _process_key(row: dict[str, Any]) -> int:
     return int(
-        (row.get("hwId") or 0) << 32
-        | (row.get("vmId") or 0) << 24
-        | (row.get("processId") or 0)
+        (row["hwId"] or 0) << 32 | (row["vmId"] or 0) << 24 | (row["processId"] or 0)
     )
 
 
@@ -212,16 +233,24 @@ def _signed(value: int | None) -> int | None:
     return value - 2**32 if value is not None and value >= 2**31 else value
 
 
-def _messages(export: Export, identity: Identity) -> list[dict[str, Any]]:
+def _messages(
+    export: Export, identity: Identity, log: CaptureLog
+) -> list[dict[str, Any]]:
     return [
         {
-            "time_ns": row.get("timestamp"),
-            "severity": _SEVERITIES.get(row.get("severity", 0), "info"),
+            "time_ns": row["timestamp"],
+            "severity": _SEVERITIES.get(row["severity"], "info"),
             "source": "profiler",
-            "text": row.get("text"),
-            "process_id": identity.met((row.get("globalPid") or 0) >> 24),
+            "text": row["text"],
+            "process_id": identity.met((row["globalPid"] or 0) >> 24),
         }
-        for row in export.rows("DIAGNOSTIC_EVENT")
+        for row in definitions(
+            export,
+            "DIAGNOSTIC_EVENT",
+            log,
+            integers="timestamp severity globalPid",
+            texts="text",
+        )
     ]
 
 
@@ -261,38 +290,3 @@ def _count_unread(export: Export, log: CaptureLog) -> None:
         rows = export.count(table)
         if rows:
             log.skip(table, "no normalized table holds it", rows)
-
-
-def _explain_absence(seen: set[str], tables: frozenset[str], log: CaptureLog) -> None:
-    """Say why a wanted table has no rows: not traced, or traced and none came."""
-    traced = log.settings.get("capture_event_type")
-    reasons = dict.fromkeys(_NOT_BY_NSYS, "Nsight Systems does not record it")
-    for name in _CUDA_TABLES:
-        reasons[name] = _reason(traced, "Cuda", "CUDA", "-t cuda")
-    reasons["annotation"] = _reason(traced, "NvtxEvents", "NVTX", "-t nvtx")
-    reasons["os_call"] = _reason(traced, "OSRuntime", "OS runtime", "-t osrt")
-    reasons["memory_event"] = "recorded with nsys profile --cuda-memory-usage=true"
-    reasons["cuda_event"] = "recorded with nsys profile --cuda-event-trace=true"
-    reasons["counter_sample"] = "recorded with nsys profile --gpu-metrics-devices=all"
-    reasons["cpu_sample"] = "recorded with nsys profile --sample=process-tree"
-    reasons["cpu_slice"] = "recorded with nsys profile --cpuctxsw=process-tree"
-    reasons["collective"] = "recorded where NCCL's NVTX payloads are exported"
-    reasons["library_call"] = "recorded with nsys profile -t cudnn,cublas,mpi,ucx"
-    if "graph_launch" in seen and "kernel" not in seen:
-        reasons["kernel"] = (
-            "CUDA graphs were traced as a whole: use nsys profile "
-            "--cuda-graph-trace=node"
-        )
-    for name in sorted(tables - seen):
-        if name in reasons:
-            log.absent.setdefault(name, reasons[name])
-    if not {"kernel", "memcpy", "memset", "graph_launch"} & seen:
-        log.diagnose("warning", f"no GPU activity: {reasons['kernel']}")
-
-
-def _reason(traced: str | None, kind: str, what: str, option: str) -> str:
-    if traced is None:
-        return f"the export holds none and does not say whether {what} was traced"
-    if kind in traced.split(","):
-        return f"{what} was traced, and none was recorded"
-    return f"{what} was not traced: use nsys profile {option}"

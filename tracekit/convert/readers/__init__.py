@@ -13,13 +13,16 @@ from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
+from tracekit.convert.readers.rocpd import RocpdReader
+from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
+from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
-from tracekit.errors import UnreadableTraceError
+from tracekit.convert.refusal import refusal
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
@@ -33,7 +36,10 @@ READERS: tuple[Reader, ...] = (
     CntkReader(),
     CntkSummaryReader(),
     NvprofSqliteReader(),
+    Rocprofv3JsonReader(),
+    RocpdReader(),
     NcuCsvReader(),
+    TorchExecutionTraceReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
 )
@@ -54,4 +60,4 @@ def reader_for(capture: Path) -> Reader:
     if reader is not None:
         return reader
     known = ", ".join(reader.name for reader in READERS)
-    raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
+    raise refusal(capture, known)
