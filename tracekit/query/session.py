@@ -136,6 +136,10 @@ class Session:
         if limits.threads is not None:
             self.execute(f"SET threads = {limits.threads}")
         self.execute(f"SET temp_directory = {literal(self._spill)}")
+        # Neither secrets nor the home folder of the user are for the SQL to see.
+        self.execute(f"SET home_directory = {literal(self._spill)}")
+        self.execute(f"SET secret_directory = {literal(self._spill)}")
+        self.execute("SET allow_persistent_secrets = false")
         self.execute("SET autoinstall_known_extensions = false")
         self.execute("SET autoload_known_extensions = false")
         self.execute(f"SET allowed_directories = [{folders}]")
