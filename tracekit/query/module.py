@@ -18,7 +18,7 @@ A header is the block of `--` lines at the top::
 `reads` names the tables and views, each with what a window does to it: `rows` takes
 whole rows, `clip` cuts intervals to the window, `lookup` takes everything. `needs`
 names those without which there is no answer (by default every one that is no lookup,
-and any one of them will do). `scope: run` runs the module once over all ranks.
+and any one of them will do; of the tables of a view any one will do). `scope: run` runs the module once over all ranks.
 """
 
 import re
