@@ -369,11 +369,11 @@ _ALL = (
     ),
     Table(
         "library_call",
-        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX",
+        "a traced call of a library other than CUDA: cuDNN, cuBLAS, MPI, UCX, MXNet",
         (
             _PROCESS,
             _THREAD,
-            Column("library", _S, "cudnn, cublas, mpi, ucx."),
+            Column("library", _S, "cudnn, cublas, mpi, ucx, mxnet."),
             Column("name", _S, "Function."),
             *_interval("the call"),
             Column("bytes", _L, "Bytes sent, where the call says.", "B"),
@@ -442,6 +442,44 @@ _ALL = (
         ),
         time="start_ns",
         number="operator_id",
+    ),
+    Table(
+        "execution_node",
+        "a node of an execution trace: what a framework ran, without times",
+        (
+            Column("node_id", _L, "Node, as numbered in its trace."),
+            Column("parent_node_id", _L, "Node that it was called by."),
+            Column("forward_node_id", _L, "Node of the forward part."),
+            Column(
+                "record_function_id", _L, "Id shared with `operator` of a timeline."
+            ),
+            Column("sequence", _L, "Number that pairs forward and backward."),
+            Column("os_pid", _L, "Process id of the operating system."),
+            Column("trace_thread_id", _L, "Thread as the trace numbers it."),
+            Column("forward_trace_thread_id", _L, "Thread of the forward part."),
+            Column("name", _S, "Operator or range."),
+            Column(
+                "record_scope",
+                _S,
+                "Kind of record: function, backward_function, user_scope, ...",
+            ),
+            Column("operator_schema", _S, "Declaration of the operator."),
+            Column("kernel_backend", _S, "Compiler of its kernel, such as triton."),
+            Column("kernel_file", _S, "File of that kernel."),
+            Column(
+                "input_values",
+                _S,
+                "Inputs, JSON; a tensor is [tensor id, storage id, offset, elements, "
+                "bytes an element, device].",
+            ),
+            Column("input_shapes", _S, "Shapes of the inputs, canonical JSON."),
+            Column("input_types", _S, "Types of the inputs, JSON."),
+            Column("input_strides", _S, "Strides of the inputs, JSON."),
+            Column("output_values", _S, "Outputs, as the inputs."),
+            Column("output_shapes", _S, "Shapes of the outputs, canonical JSON."),
+            Column("output_types", _S, "Types of the outputs, JSON."),
+            Column("output_strides", _S, "Strides of the outputs, JSON."),
+        ),
     ),
     Table(
         "flow",
@@ -540,13 +578,19 @@ _ALL = (
                 _S,
                 "allocate or free; held: it was allocated already when recording "
                 "began; free_completed: after a free, the block can be given out "
-                "again; out_of_memory: it was refused.",
+                "again; out_of_memory: it was refused; class_out, class_in: a block "
+                "that stays allocated goes from one class to another, a pair of rows.",
             ),
             Column("address", _L, "Address; unsigned bits in a signed column."),
             Column("bytes", _L, "Size of the block.", "B"),
             Column("allocator", _S, "Who gave it: cuda, cuda_pool, torch, ..."),
             Column("memory_kind", _S, "Kind of the memory, as in `memcpy`."),
-            Column("memory_class", _S, "weights, feature_maps, workspace, ..."),
+            Column(
+                "memory_class",
+                _S,
+                "weights, weight_gradients, feature_maps, activation_gradients, "
+                "temporaries, workspace, dynamic, communication, input, unknown.",
+            ),
             Column("tag", _S, "Variable, tensor or operator it belongs to."),
             Column("total_allocated_bytes", _L, "Allocated after it.", "B"),
             Column("total_reserved_bytes", _L, "Reserved after it.", "B"),
@@ -577,7 +621,7 @@ _ALL = (
         "a sampled value",
         (
             _HOST,
-            Column("source", _S, "gpu, nic, cpu or nvml."),
+            Column("source", _S, "gpu, nic, cpu, nvml or mxnet."),
             Column("instance", _S, "Which one, where that is no GPU or CPU core."),
             _DEVICE,
             Column("cpu", _I, "CPU core."),

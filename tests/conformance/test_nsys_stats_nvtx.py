@@ -14,9 +14,11 @@ from tests.support.nsys_stats import (
     assert_equal,
     capture_of,
     key,
+    quantities,
     reports,
     statistics,
     stats_folders,
+    with_thread_numbers,
 )
 from tests.support.shared import needs_shared
 from tracekit.query import load_module, run_module
@@ -69,10 +71,27 @@ REPORTS = (
         (*statistics(), key("Range", "range_name")),
         {"limit": "0", "open_ranges": "until_last", "kinds": "push_pop"},
     ),
+    Report(
+        "nvtx_kern_sum",
+        "annotations.kernels",
+        (
+            key("NVTX Range", "range_name"),
+            key("Style", style),
+            key("PID", "os_pid"),
+            key("TID", "os_tid"),
+            Column("NVTX Inst", "instances"),
+            Column("Kern Inst", "launches"),
+            Column("Total Time (ns)", "total_ns"),
+            *quantities("", ""),
+            key("Kernel Name", "kernel_name"),
+        ),
+        {"limit": "0", "ranges": "enclosing"},
+        with_thread_numbers,
+    ),
 )
 
 # Reports whose queries are still to come.
-NOT_YET = {"nvtx_kern_sum", "nvtx_gpu_proj_sum", "nvtx_gpu_proj_trace"}
+NOT_YET = {"nvtx_gpu_proj_sum", "nvtx_gpu_proj_trace"}
 
 # Without the collection there is nothing to compare, and one case is skipped.
 CASES = [

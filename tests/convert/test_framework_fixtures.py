@@ -9,7 +9,7 @@ import pytest
 from tests.support.shared import ROOT
 from tracekit.convert import convert
 
-FOLDERS = ("tensorflow",)
+FOLDERS = ("tensorflow", "mxnet", "cntk")
 FIXTURES = sorted(
     path
     for folder in FOLDERS

@@ -132,6 +132,7 @@ def test_details_that_say_nothing_give_nothing(text: str) -> None:
         ("MemcpyP2P", "kind_src:device kind_dst:device size:4 dest:1", "PtoP"),
         ("MemcpyOther", "kind_src:unknown kind_dst:unknown size:4", None),
         ("copy", "kind:DtoH size:4", "DtoH"),
+        ("CopyHostToDevice", "kind:Unknown size:4 dest:0 async:1", "HtoD"),
     ],
 )
 def test_direction_of_a_copy(name: str, text: str, kind: str | None) -> None:
@@ -164,6 +165,51 @@ def test_copies_fills_graphs_and_allocations_are_no_kernels(tmp_path: Path) -> N
     assert rows(run, "memory_event", "kind", "bytes") == [("allocate", 512)]
     assert rows(run, "overhead", "kind") == [("buffer_flush",)]
     assert [note.what for note in run.manifest.skipped] == ["UnifiedMemory events"]
+
+
+def test_overhead_of_cupti_is_no_kernel(tmp_path: Path) -> None:
+    plane = PlaneOf("/device:GPU:0")
+    plane.line("CUPTI overhead", 0, 0xFFFFFFFF)
+    plane.event("UNKNOWN", 1_000, 2_000)
+    # A stream that has an event of overhead loses its name.
+    plane.line("CUPTI overhead", 0, 21)
+    plane.event("gemm", 5_000, 1_000, {"kernel_details": CUPTI})
+    plane.event("BUFFER_FLUSH", 7_000, 1_000)
+    run = run_of(tmp_path, plane)
+    assert rows(run, "overhead", "kind", "start_ns", "end_ns") == [
+        ("unknown", 1, 3),
+        ("buffer_flush", 7, 8),
+    ]
+    assert rows(run, "kernel", "name", "stream_id") == [("gemm", 21)]
+    assert rows(run, "stream", "stream_id") == [(21,)]
+
+
+def test_counters_of_a_gpu_are_samples(tmp_path: Path) -> None:
+    plane = gpu()
+    plane.line("_counters_", 100, 5)
+    plane.event("Power", 7_000, 0, {"power_mw": 250_000.0})
+    plane.event("SM active", 8_000, 0, {"sm__cycles_active.avg": 5})
+    run = run_of(tmp_path, plane)
+    names = ["host", "source", "device_id", "time_ns", "metric", "value"]
+    assert rows(run, "counter_sample", *names) == [
+        ("node7", "gpu", 0, 107, "power_mw", 250_000.0),
+        ("node7", "gpu", 0, 108, "sm__cycles_active.avg", 5.0),
+    ]
+
+
+def test_facts_and_losses_that_planes_tell(tmp_path: Path) -> None:
+    plane = gpu()
+    plane.stats = {
+        "gpu_device_name": "NVIDIA H200",
+        "cuda_runtime_version": 13000,
+        "dropped_traces": "5 events",
+    }
+    run = run_of(tmp_path, plane)
+    assert rows(run, "device", "name") == [("NVIDIA H200",)]
+    assert rows(run, "run_fact", "key", "value") == [("cuda_runtime_version", "13000")]
+    assert rows(run, "diagnostic", "severity", "text") == [
+        ("warning", "/device:GPU:0: dropped 5 events")
+    ]
 
 
 def test_lines_derived_from_the_streams_are_not_counted_twice(tmp_path: Path) -> None:

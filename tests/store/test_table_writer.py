@@ -49,7 +49,7 @@ def written(folder: Path, batches: list[pa.RecordBatch]) -> pa.Table:
         writer.append(batch)
     writer.close()
     assert not list(scratch.iterdir())
-    table = pq.read_table(target)
+    table = pq.read_table(target, partitioning=None)
     assert writer.rows == table.num_rows
     return table
 
@@ -131,3 +131,22 @@ def test_files_are_what_other_engines_read_alike(tmp_path: Path) -> None:
     assert "DELTA_BINARY_PACKED" in by_name["start_ns"].encodings
     assert "RLE_DICTIONARY" in by_name["name"].encodings
     assert table.schema.equals(KERNEL.arrow)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_text_may_come_encoded_in_some_batches_and_plain_in_others(
+    first: int, tmp_path: Path
+) -> None:
+    plain = [kernels([(n, n, "gemm"), (n + 1, n, None)]) for n in range(0, 200, 2)]
+    names = KERNEL.arrow.get_field_index("name")
+    batches = [
+        batch.set_column(names, "name", batch.column("name").dictionary_encode())
+        if number % 2 == first
+        else batch
+        for number, batch in enumerate(plain)
+    ]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert rows_of(written(tmp_path / "a", batches)) == rows_of(
+        written(tmp_path / "b", plain)
+    )

@@ -1,24 +1,16 @@
 """A capture on disk: found, decompressed, and identified by its content."""
 
-import gzip
 import hashlib
-import shutil
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
 
-import pyarrow as pa
-
+from tracekit.convert.compressed import GZIP, ZSTD, decompress
 from tracekit.errors import UnreadableTraceError
 from tracekit.store.manifest import SourceFile
 
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd")
-_BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -94,50 +86,50 @@ def _plain_name(path: Path) -> str:
 
 
 @contextmanager
-def decompressed(path: Path, scratch: Path) -> Iterator[Path]:
+def decompressed(
+    path: Path, scratch: Path, note: Callable[[str], None] | None = None
+) -> Iterator[Path]:
     """Yield a file with the content of `path`, decompressed into `scratch` if need be.
 
+    Args:
+        path: The file or folder.
+        scratch: Where the content is put for a while.
+        note: Called with what is wrong with the compressed data where the content is
+            text all the same, which a reader can take up to where it ends. Without
+            it, nothing damaged is yielded.
+
     Raises:
-        UnreadableTraceError: The compressed data is damaged or cut short.
+        UnreadableTraceError: The compressed data is damaged or cut short, or grows
+            beyond measure.
     """
-    if path.is_dir():
-        yield path
-        return
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic[:2] != _GZIP and magic != _ZSTD:
+    if path.is_dir() or not _is_compressed(path):
         yield path
         return
     target = scratch / _plain_name(path)
     try:
-        with target.open("wb") as plain:
-            if magic == _ZSTD:
-                with pa.OSFile(str(path)) as raw:
-                    _copy(
-                        cast("IO[bytes]", pa.CompressedInputStream(raw, "zstd")), plain
-                    )
-            else:
-                with gzip.open(path) as packed:
-                    _copy(cast("IO[bytes]", packed), plain)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path, error) from error
-    except OSError as error:
-        # Arrow reports damaged data so; a full disk has an errno.
-        if error.errno is None:
-            raise _damaged(path, error) from error
-        raise
-    try:
+        damage = decompress(path, target)
+        if damage is not None:
+            if note is None or not _is_text(target):
+                raise _damaged(path, damage)
+            note(damage)
         yield target
     finally:
         target.unlink(missing_ok=True)
 
 
-def _copy(source: IO[bytes], target: IO[bytes]) -> None:
-    shutil.copyfileobj(source, target, _BLOCK)
+def _is_compressed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4).startswith((GZIP, ZSTD))
 
 
-def _damaged(path: Path, error: Exception) -> UnreadableTraceError:
+def _is_text(path: Path) -> bool:
+    """Tell whether a file begins like JSON."""
+    with path.open("rb") as file:
+        return file.read(4096).lstrip()[:1] in (b"{", b"[")
+
+
+def _damaged(path: Path, damage: str) -> UnreadableTraceError:
     return UnreadableTraceError(
-        f"{path.name} is damaged or cut short: {str(error).splitlines()[0]}",
+        f"{path.name} is damaged or cut short: {damage}",
         hint="copy it again",
     )

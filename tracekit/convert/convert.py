@@ -14,27 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit._version import __version__
-from tracekit.convert.capture import (
-    Fingerprint,
-    check_exists,
-    decompressed,
-    fingerprint,
-    stem,
-)
+from tracekit.convert.bundle import Found, found_in
+from tracekit.convert.capture import Fingerprint, check_exists, fingerprint, stem
 from tracekit.convert.clocks import Align, ClockAligner
 from tracekit.convert.counters.held import HeldCounters
 from tracekit.convert.numbering import Numbering
-from tracekit.convert.readers import reader_for
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
 from tracekit.convert.redaction import Redact, Redactor
 from tracekit.convert.steps import StepFinder
+from tracekit.convert.torch.execution_join import ExecutionTraces
 from tracekit.convert.validity import part
 from tracekit.errors import UnreadableTraceError, UsageError
 from tracekit.schema import HOST_RANK, TABLES, Scope
 from tracekit.store.manifest import Manifest, Note, Rank, Source, Window
 from tracekit.store.run import Run, open_run
 from tracekit.store.run_writer import RunWriter
-from tracekit.store.unfinished import output_errors
 
 _GPU_TABLES = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
@@ -74,7 +68,8 @@ def convert(
 ) -> Run:
     """Convert captures into one run at `destination`.
 
-    Several captures are the ranks of one job; counters are joined to their kernels.
+    Several captures are the ranks of one job; counters are joined to their kernels,
+    execution traces to their operators.
 
     Raises:
         UnreadableTraceError: A capture is missing, damaged or of no known format, or
@@ -94,10 +89,9 @@ def convert(
         hashes = hashing.submit(fingerprint, list(captures))
         conversion = _Conversion(writer, request)
         for capture in captures:
-            scratch = writer.scratch
-            with output_errors(destination):
-                plain = open_.enter_context(decompressed(capture, scratch))
-            conversion.read(capture, plain)
+            # Writers turn their own failures into errors that name the destination.
+            for found in found_in(capture, writer.scratch, destination):
+                conversion.read(found)
         conversion.finish(stem(captures[0]), hashes.result)
     return open_run(destination)
 
@@ -122,10 +116,14 @@ class _Conversion:
         if "step" in self._wanted:
             # Steps are found in annotations.
             self._read |= {"annotation"}
+        if "operator" in self._wanted:
+            # They get what an execution trace knows of them.
+            self._read |= {"execution_node"}
         if request.align is Align.COLLECTIVES:
             self._read |= {"collective"}
         self._clocks = ClockAligner()
         self._counters = HeldCounters()
+        self._executions = ExecutionTraces()
         self._numbering = Numbering()
         self._steps = StepFinder()
         self._recorded_steps = False
@@ -141,42 +139,53 @@ class _Conversion:
         self._rows = 0
         self._redactor = Redactor(request.redact)
 
-    def read(self, capture: Path, plain: Path) -> None:
+    def read(self, found: Found) -> None:
         """Write the rows of one capture."""
-        reader = reader_for(plain)
-        log = CaptureLog()
+        reader, log = found.reader, CaptureLog()
+        for damage in found.damages:
+            log.repair("compression", damage)
+            log.diagnose("warning", f"{found.name} is damaged or cut short: {damage}")
+        if found.skipped:
+            log.skip("file", "beside the captures, and none itself", found.skipped)
         self._logs.append(log)
         self._formats.append(reader.name)
         self._numbering.begin_capture()
         reading = Reading(
-            name=capture.name,
+            name=found.name,
             tables=self._read,
             log=log,
             scratch=self._writer.scratch,
         )
-        batches = reader.read(plain, reading)
+        batches = reader.read(found.path, reading)
         known = 0
         for batch in batches:
             if len(log.private) > known:
                 known = len(log.private)
                 self._redactor.learn(log.private)
-            self._take(batch, log)
+            if batch.table == "execution_node":
+                self._executions.hold(log, batch, found.name)
+            else:
+                self._take(batch, log)
         for rank, facts in log.ranks.items():
             if rank in self._ranks:
                 raise UnreadableTraceError(
-                    f"{self._owner[rank]} and {capture.name} are both rank {rank}",
+                    f"{self._owner[rank]} and {found.name} are both rank {rank}",
                     hint="rename the files so that each holds its rank: rank-0, rank-1",
                 )
             self._ranks[rank] = facts
-            self._owner[rank] = capture.name
+            self._owner[rank] = found.name
 
     def finish(self, name: str, content_of: Callable[[], Fingerprint]) -> None:
         """Write what is known only now, and publish the run."""
+        self._executions.claim(self._ranks)
         if not self._ranks:
             self._ranks[0] = RankFacts()
         if "step" in self._wanted and not self._recorded_steps:
             for rank, steps in self._steps.rows().items():
                 self._write("step", rank, _rows("step", steps))
+        self._executions.release(
+            self._ranks, self._writer, self._redactor.rows, self._write
+        )
         joined = self._counters.release(
             self._writer.complete, min(self._ranks), self._device_names, self._write
         )
@@ -243,10 +252,11 @@ class _Conversion:
         if not log.has_timeline:
             self._counters.hold(log, batch)
             return
+        if table.name == "device":
+            rows = self._numbering.new_devices(rows)
         if len(self._logs) > 1:
             rows = self._numbering.renumber(rows)
         if table.name == "device":
-            rows = self._numbering.new_devices(rows)
             self._note_devices(rows)
         rows, rejected = part(table, rows)
         if rejected.num_rows:

@@ -32,9 +32,11 @@ class Numbering:
         self._device_of: dict[int, int] = {}
         self._devices = 0
         self._known: dict[tuple[str, str], int] = {}
+        self._captures = 0
 
     def begin_capture(self) -> None:
-        """Start the ids of the next capture."""
+        """Start the ids of the next capture; those of the first stay as they are."""
+        self._captures += 1
         self._base = dict(self._next)
         self._device_of = {}
 
@@ -58,7 +60,10 @@ class Numbering:
         return rows
 
     def new_devices(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return those rows of `device` that no earlier capture had."""
+        """Return those rows of `device` that no earlier capture had.
+
+        The rows have the ids of their capture; they are learned.
+        """
         fresh = [self._is_fresh(row) for row in rows.to_pylist()]
         return rows.filter(pa.array(fresh, pa.bool_()))
 
@@ -66,6 +71,7 @@ class Numbering:
         local = row["device_id"]
         key = row["uuid"] or row["bus"]
         if key is None:
+            self._device(local)
             return True
         identity = (row["host"] or "", key)
         known = self._known.get(identity)
@@ -78,6 +84,7 @@ class Numbering:
     def _device(self, local: int) -> int:
         found = self._device_of.get(local)
         if found is None:
-            found = self._device_of[local] = self._devices
-            self._devices += 1
+            found = local if self._captures == 1 else self._devices
+            self._device_of[local] = found
+            self._devices = max(self._devices, found + 1)
         return found

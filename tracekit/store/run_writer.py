@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -86,6 +87,17 @@ class RunWriter:
                     self._tables[key].close()
                     self._complete.add(key)
         return {rank: self._own / part_path(table, rank) for _, rank in keys}
+
+    def rewrite(
+        self,
+        table: str,
+        rank: int,
+        change: Callable[[pa.RecordBatch], pa.RecordBatch],
+    ) -> None:
+        """Complete a table and change the rows that it has under `rank`."""
+        self.complete(table)
+        with output_errors(self._destination):
+            self._tables[table, rank].rewrite(change)
 
     def close_tables(self) -> dict[str, list[Part]]:
         """Complete the files and return what the manifest says of them."""

@@ -7,7 +7,7 @@ One run is the result as it stands; several are merged range by range, so that m
 stays bounded at any size.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -47,6 +47,7 @@ class TableWriter:
         self._scratch = scratch
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
+        self._schema: pa.Schema | None = None
         self._runs: list[Path] = []
         self._last: int | None = None
         self._open: pq.ParquetWriter | None = None
@@ -54,7 +55,9 @@ class TableWriter:
     def append(self, rows: pa.RecordBatch) -> None:
         """Add `rows`, which have the columns of the table in its order."""
         self.rows += rows.num_rows
-        self._pending.append(rows)
+        if self._schema is None:
+            self._schema = rows.schema
+        self._pending.append(_as(rows, self._schema))
         self._pending_rows += rows.num_rows
         if self._pending_rows >= CHUNK_ROWS:
             self._flush()
@@ -70,6 +73,17 @@ class TableWriter:
         self._merge()
         for run in self._runs:
             run.unlink()
+
+    def rewrite(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
+        """Change the rows of the file that `close` left; their order stays."""
+        new = self._scratch / f"{self._table.name}-rewritten.parquet"
+        with (
+            pq.ParquetFile(self._target) as old,
+            self._parquet(new, self._table.arrow) as writer,
+        ):
+            for rows in old.iter_batches(ROW_GROUP_ROWS):
+                writer.write_batch(change(rows), ROW_GROUP_ROWS)
+        new.replace(self._target)
 
     def abort(self) -> None:
         """Close the files; what they hold is not wanted any more."""
@@ -202,3 +216,19 @@ def _ranges(runs: list[Path], time: str) -> Iterator[tuple[int | None, int | Non
             low, rows = start, 0
         rows += group_rows
     yield low, None
+
+
+def _as(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return `rows` with text encoded as in `schema`, that of the first batch."""
+    if rows.schema.equals(schema):
+        return rows
+    columns = []
+    for column, field in zip(rows.columns, schema, strict=True):
+        if column.type == field.type:
+            columns.append(column)
+        elif pa.types.is_dictionary(field.type):
+            plain = column.cast(field.type.value_type)
+            columns.append(plain.dictionary_encode())
+        else:
+            columns.append(column.cast(field.type))
+    return pa.RecordBatch.from_arrays(columns, names=schema.names)

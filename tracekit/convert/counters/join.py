@@ -101,18 +101,24 @@ def _join_by_correlation(
     matched = metrics.clear()
     of_kernel = pl.DataFrame(schema={"kernel_id": pl.Int64})
     for path in kernels.values():
-        frame = pl.read_parquet(path, columns=list(_OF_KERNEL))
+        frame = pl.read_parquet(path, columns=[*_OF_KERNEL, "name"])
         found.kernels += frame.height
         of_kernel = frame.unique(keys, keep="first", maintain_order=True)
+        # A database without API calls names no process, of kernels and counters alike.
         matched = metrics.drop("kernel_id", "device_id", "match_kind").join(
-            of_kernel, on=keys, how="inner", maintain_order="left"
+            of_kernel, on=keys, how="inner", nulls_equal=True, maintain_order="left"
         )
-        matched = matched.with_columns(match_kind=pl.lit("correlation"))
+        matched = matched.with_columns(
+            match_kind=pl.lit("correlation"),
+            kernel_name=pl.coalesce("kernel_name", "name"),
+        )
     _write_rows(matched, rank, write)
     if matched.height:
         found.launches.update(matched["launch_index"].drop_nulls().to_list())
         found.kernels_matched = matched["kernel_id"].n_unique()
-        rest = metrics.join(of_kernel, on=keys, how="anti", maintain_order="left")
+        rest = metrics.join(
+            of_kernel, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+        )
     else:
         rest = metrics
     _write_rows(rest, rank, write)

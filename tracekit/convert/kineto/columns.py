@@ -1,6 +1,6 @@
 """Columns of Arrow from lists of decoded values, whatever a trace wrote in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
 import msgspec
@@ -70,7 +70,8 @@ def _unscaled(decimals: pa.Array) -> pa.Array | None:
     )
     pairs = pa.FixedSizeListArray.from_arrays(words, 2)
     low, high = pc.list_element(pairs, 0), pc.list_element(pairs, 1)
-    fits = pc.all(pc.equal(high, pc.shift_right(low, 63))).as_py()
+    # 19 digits may need a 65th bit: then the upper word has another sign.
+    fits = pc.all(pc.equal(pc.less(low, 0), pc.less(high, 0))).as_py()
     return low if fits else None
 
 
@@ -129,13 +130,20 @@ def repeated(value: object, count: int, kind: pa.DataType) -> pa.Array:
     return pa.repeat(pa.scalar(value, kind), count)
 
 
-def json_texts(values: Sequence[msgspec.Raw]) -> pa.Array:
-    """Return JSON values as text, dictionary-encoded; NULL where there is none."""
+def json_texts(
+    values: Sequence[msgspec.Raw], mended: Callable[[str], None]
+) -> pa.Array:
+    """Return JSON values as text, dictionary-encoded; empty where there is none.
+
+    Bytes that are not UTF-8 become U+FFFD; `mended` is called for each such column.
+    """
     if not values:
         return words([])
-    joined = b"\0".join(values).decode("utf-8", "replace")
-    parted = pc.split_pattern(pa.array([joined]), _SEPARATOR)[0].values
-    if len(parted) != len(values):
-        texts = [bytes(value).decode("utf-8", "replace") for value in values]
-        parted = pa.array(texts, pa.string())
-    return parted.dictionary_encode()
+    joined = b"\0".join(values)
+    try:
+        text = joined.decode()
+    except UnicodeDecodeError:
+        mended("args")
+        text = joined.decode("utf-8", "replace")
+    # No JSON text holds the separator.
+    return pc.split_pattern(pa.array([text]), _SEPARATOR)[0].values.dictionary_encode()

@@ -34,7 +34,7 @@ class Context:
 
     def args(self, kind: type[_A], events: Sequence[Event]) -> list[_A]:
         """Decode the args of events of one category."""
-        return decode_args(kind, events, self._note)
+        return decode_args(kind, events, self.note)
 
     def times(self, texts: Sequence[msgspec.Raw]) -> pa.Array:
         """Return times in nanoseconds."""
@@ -49,5 +49,6 @@ class Context:
         duration = self.times([event.dur for event in events])
         return {"start_ns": start, "end_ns": pc.add(start, duration)}
 
-    def _note(self, name: str) -> None:
-        self.log.repair("event", f"`{name}` is not what it should be: left out")
+    def note(self, name: str) -> None:
+        """Count a value of an event that was left out or mended."""
+        self.log.repair("event", f"`{name}` is not as it should be: mended or left out")

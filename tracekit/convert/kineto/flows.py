@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracekit.convert.kineto.columns import batch, integers, signed
+from tracekit.convert.kineto.columns import batch, integers
 from tracekit.convert.kineto.context import Context
 from tracekit.convert.kineto.events import Event
-from tracekit.convert.kineto.identity import PROFILED, Id, as_integer
+from tracekit.convert.kineto.identity import PROFILED, Id, Identity, as_integer
 from tracekit.convert.readers.base import Batch
 
 _SHARE = 400_000
@@ -45,25 +45,18 @@ class Flows:
 
     def add(self, phase: str, events: Sequence[Event], context: Context) -> None:
         """Put the starts (`s`) or the finishes (`f`) of links aside."""
-        identity = context.identity
-        kinds: list[int] = []
-        processes: list[int] = []
-        threads: list[int | None] = []
-        for event in events:
-            kinds.append(_kind(event.cat, event.name))
-            # The end on a GPU has the device as pid and the stream as tid.
-            if identity.is_host(event.pid):
-                processes.append(identity.process(event.pid))
-                threads.append(identity.thread(event.pid, event.tid))
-            else:
-                processes.append(PROFILED)
-                threads.append(None)
+        kinds = {category: _kind(category) for category in {e.cat for e in events}}
+        places = {
+            place: _place(place, context.identity)
+            for place in {(event.pid, event.tid) for event in events}
+        }
+        found = [places[event.pid, event.tid] for event in events]
         rows = pa.RecordBatch.from_arrays(
             [
-                pa.array(kinds, pa.int8()),
-                integers([_flow_id(event.id) for event in events]),
-                pa.array(processes, pa.int32()),
-                pa.array(threads, pa.int32()),
+                pa.array([kinds[event.cat] for event in events], pa.int8()),
+                _flow_ids([event.id for event in events]),
+                pa.array([process for process, _ in found], pa.int32()),
+                pa.array([thread for _, thread in found], pa.int32()),
                 context.times([event.ts for event in events]),
             ],
             schema=_ENDS,
@@ -149,11 +142,24 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     )
 
 
-def _kind(category: str | None, name: str | None) -> int:
-    text = f"{category} {name}".lower()
-    return 0 if "fwd" in text or "forward" in text else 1
+def _kind(category: str | None) -> int:
+    name = (category or "").lower()
+    return 0 if "fwd" in name or "forward" in name else 1
 
 
-def _flow_id(value: Id) -> int | None:
-    number = as_integer(value)
-    return None if number is None else signed(number)
+def _place(place: tuple[Id, Id], identity: Identity) -> tuple[int, int | None]:
+    """Return process and thread of an end.
+
+    The end on a GPU has the device as pid and the stream as tid.
+    """
+    pid, tid = place
+    if identity.is_host(pid):
+        return identity.process(pid), identity.thread(pid, tid)
+    return PROFILED, None
+
+
+def _flow_ids(values: Sequence[Id]) -> pa.Array:
+    try:
+        return pa.array(values, pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return integers([as_integer(value) for value in values])

@@ -87,7 +87,7 @@ def kernels(events: Sequence[Event], context: Context) -> Iterator[Batch]:
                 triple[place] if triple and len(triple) > place else None
                 for triple in triples
             ]
-    # Static and dynamic together: they can be told apart only where there is none.
+    # Kineto adds static and dynamic up: they are told apart only where there is none.
     unshared = integers([0 if found.shared == 0 else None for found in args])
     yield batch(
         "kernel",
@@ -107,6 +107,7 @@ def kernels(events: Sequence[Event], context: Context) -> Iterator[Batch]:
             ),
             "static_shared_bytes": unshared,
             "dynamic_shared_bytes": unshared,
+            "shared_bytes": integers([found.shared for found in args]),
         },
     )
 

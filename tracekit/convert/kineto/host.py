@@ -53,7 +53,9 @@ def operators(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     args = context.args(OperatorArgs, events)
 
     def json_column(texts: Sequence[msgspec.Raw]) -> pa.Array:
-        return map_distinct(json_texts(texts), canonical_json, pa.string())
+        return map_distinct(
+            json_texts(texts, context.note), canonical_json, pa.string()
+        )
 
     sequences = integers([found.sequence for found in args])
     yield batch(

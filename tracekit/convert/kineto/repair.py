@@ -18,7 +18,7 @@ _CONTROL = re.compile(rb"[\x00-\x1f]")
 _LITERALS = {b"None": b"null", b"True": b"true", b"False": b"false"}
 # A text ends where the next field of an event begins.
 _NAME = re.compile(
-    rb'(?s)("(?:name|cat)"\s*:\s*")(.*?)'
+    rb'(?s)("name"\s*:\s*")(.*?)'
     rb'("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|s|bp|name)"\s*:|\}\s*$))'
 )
 _QUOTE = re.compile(rb'(?<!\\)((?:\\\\)*)"')

@@ -28,6 +28,8 @@ _TOKEN = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}]')
 _TOP = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]')
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BLANK = b" \t\r\n,"
+# Blanks and the mark of UTF-8 that some editors write.
+_BEFORE = b" \t\r\n\xef\xbb\xbf"
 
 _DECODER = msgspec.json.Decoder(list[Event])
 _ONE = msgspec.json.Decoder(Event)
@@ -91,31 +93,32 @@ class EventStream:
             self._read_trailer()
         else:
             self._log.repair("file", "the list of events is not closed: cut short")
+            self._log.diagnose(
+                "warning", "the trace is cut short: its list of events is not closed"
+            )
 
     def _find_events(self) -> bytes:
         """Read up to the first event and return what was read beyond."""
         text = b""
+        lost = False
         while True:
             data = self._file.read(CHUNK)
             text += data
-            start = text.lstrip()
-            if start[:1] == b"[":
-                self.header = b""
+            start = text.lstrip(_BEFORE)
+            if start[:1] == b"[" and not lost:
                 return start[1:]
-            found = _start_of_events(text)
+            found = _plain_start(text) if lost else _start_of_events(text)
             if found is not None:
-                self.header = text[: found[0]]
+                self.header = b"" if lost else text[: found[0]]
                 return text[found[1] :]
             if not data:
-                self.header = text
+                self.header = b"" if lost else text
                 return b""
             if len(text) > LONGEST_EVENT:
-                # Something huge stands before the events; it is let go.
-                match = _EVENTS.search(text)
-                if match is not None:
-                    return text[match.end() :]
-                self._log.skip("metadata", "too long to be kept")
-                text = b"{" + text[-_CUT_WINDOW:]
+                # Something huge stands before the events: it is let go.
+                if not lost:
+                    self._log.skip("metadata", "too long to be kept")
+                text, lost = text[-_CUT_WINDOW:], True
 
     def _decode(self, text: bytes) -> tuple[list[Event], bytes]:
         """Decode the whole events in `text`; return them and what is left."""
@@ -254,6 +257,12 @@ def _start_of_events(text: bytes) -> tuple[int, int] | None:
             if opened is not None:
                 return token.start(), opened.end()
     return None
+
+
+def _plain_start(text: bytes) -> tuple[int, int] | None:
+    """Return the same by its text alone, where what stands before is not whole."""
+    match = _EVENTS.search(text)
+    return None if match is None else (match.start(), match.end())
 
 
 def _last_boundary(text: bytes) -> tuple[int, int] | None:

@@ -137,8 +137,8 @@ def _note_missing(
         )
         log.diagnose(
             "info",
-            f"{source} of this export has no {', '.join(missing)}: "
-            f"{', '.join(empty)} of {event_table.target} are NULL",
+            f"{source} of this export has no {', '.join(missing)}; NULL in "
+            f"{event_table.target}: {', '.join(empty)}",
         )
 
 

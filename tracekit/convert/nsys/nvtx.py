@@ -108,7 +108,7 @@ def _schemas_needed(export: Export, source: str) -> PayloadSchemas | None:
 
 
 def _without_zeros(raw: pa.RecordBatch) -> pa.RecordBatch:
-    unset = {"end", "textId", *_VALUES}
+    unset = {"end", "textId", "endGlobalTid", *_VALUES}
     columns = [
         without(column, 0) if name in unset else column
         for name, column in zip(raw.schema.names, raw.columns, strict=True)

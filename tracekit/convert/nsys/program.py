@@ -27,6 +27,7 @@ INSTALL_PATTERNS = (
     "/usr/lib/*/nsight-systems/target-linux-*/nsys",
     "/opt/nvidia/hpc_sdk/*/*/profilers/Nsight_Systems/bin/nsys",
 )
+ROOT = Path("/")
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 _START_S = 30
 
@@ -105,7 +106,7 @@ def _on_path() -> Iterator[Path]:
 
 def _in_usual_folders() -> Iterable[Path]:
     for pattern in INSTALL_PATTERNS:
-        yield from sorted(Path("/").glob(pattern.removeprefix("/")))
+        yield from sorted(ROOT.glob(pattern.removeprefix("/")))
 
 
 def _is_program(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tracekit.convert.nsys.absence import explain_absence
 from tracekit.convert.nsys.devices import Devices
 from tracekit.convert.nsys.environment import (
     Environment,
@@ -53,15 +54,6 @@ _READ_ELSEWHERE = frozenset(
         "UnwindMethodType",
     }
 )
-_CUDA_TABLES = ("kernel", "memcpy", "memset", "api_call", "sync")
-_NOT_BY_NSYS = (
-    "operator",
-    "flow",
-    "module",
-    "python_function",
-    "kernel_metric",
-    "memory_segment",
-)
 
 
 def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
@@ -96,7 +88,7 @@ def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
     for facts in log.ranks.values():
         facts.origin_utc_ns = origin
     _count_unread(export, log)
-    _explain_absence(seen, tables, log)
+    explain_absence(export, frozenset(seen), tables, log)
 
 
 def _events(
@@ -261,38 +253,3 @@ def _count_unread(export: Export, log: CaptureLog) -> None:
         rows = export.count(table)
         if rows:
             log.skip(table, "no normalized table holds it", rows)
-
-
-def _explain_absence(seen: set[str], tables: frozenset[str], log: CaptureLog) -> None:
-    """Say why a wanted table has no rows: not traced, or traced and none came."""
-    traced = log.settings.get("capture_event_type")
-    reasons = dict.fromkeys(_NOT_BY_NSYS, "Nsight Systems does not record it")
-    for name in _CUDA_TABLES:
-        reasons[name] = _reason(traced, "Cuda", "CUDA", "-t cuda")
-    reasons["annotation"] = _reason(traced, "NvtxEvents", "NVTX", "-t nvtx")
-    reasons["os_call"] = _reason(traced, "OSRuntime", "OS runtime", "-t osrt")
-    reasons["memory_event"] = "recorded with nsys profile --cuda-memory-usage=true"
-    reasons["cuda_event"] = "recorded with nsys profile --cuda-event-trace=true"
-    reasons["counter_sample"] = "recorded with nsys profile --gpu-metrics-devices=all"
-    reasons["cpu_sample"] = "recorded with nsys profile --sample=process-tree"
-    reasons["cpu_slice"] = "recorded with nsys profile --cpuctxsw=process-tree"
-    reasons["collective"] = "recorded where NCCL's NVTX payloads are exported"
-    reasons["library_call"] = "recorded with nsys profile -t cudnn,cublas,mpi,ucx"
-    if "graph_launch" in seen and "kernel" not in seen:
-        reasons["kernel"] = (
-            "CUDA graphs were traced as a whole: use nsys profile "
-            "--cuda-graph-trace=node"
-        )
-    for name in sorted(tables - seen):
-        if name in reasons:
-            log.absent.setdefault(name, reasons[name])
-    if not {"kernel", "memcpy", "memset", "graph_launch"} & seen:
-        log.diagnose("warning", f"no GPU activity: {reasons['kernel']}")
-
-
-def _reason(traced: str | None, kind: str, what: str, option: str) -> str:
-    if traced is None:
-        return f"the export holds none and does not say whether {what} was traced"
-    if kind in traced.split(","):
-        return f"{what} was traced, and none was recorded"
-    return f"{what} was not traced: use nsys profile {option}"

@@ -226,7 +226,8 @@ def _tell_what_was_lost(attempt: _Attempt, nsys: Nsys, log: CaptureLog) -> None:
 
 
 def _tell_of_age(nsys: Nsys, written_by: Version, log: CaptureLog) -> None:
-    if _is_newer(written_by, nsys.version):
+    # Builds that come with other products tell another third number than they export.
+    if _is_newer(written_by[:2], nsys.version):
         log.diagnose(
             "warning",
             f"the report was written by nsys {version_text(written_by)} and exported "

@@ -303,6 +303,6 @@ def _fit(cell: Any, kind: pa.DataType) -> tuple[Any, bool]:  # noqa: ANN401 - a 
         return (cell, True) if isinstance(cell, bytes) else (None, False)
     if isinstance(cell, int):
         return cell, True
-    if isinstance(cell, float) and cell.is_integer():
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**63:
         return int(cell), True
     return None, False

@@ -5,6 +5,7 @@ environment variables, output and whole files. So nothing of it is copied but th
 text of an id that a mapped column holds.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -59,7 +60,11 @@ class Strings:
     def _texts(self, ids: pa.Array) -> pa.Array:
         if not len(self._ids):
             return pa.nulls(len(ids), pa.string())
-        places = pc.search_sorted(self._ids, ids)
+        begin = self._ids.offset
+        buffer = memoryview(self._ids.buffers()[1]).cast("q")
+        known = buffer[begin : begin + len(self._ids)]
+        found_at = [bisect_left(known, string_id) for string_id in ids.to_pylist()]
+        places = pa.array(found_at, pa.int64())
         within = pc.min_element_wise(places, pa.scalar(len(self._ids) - 1, places.type))
         found = pc.equal(self._ids.take(within), ids)
         return pc.if_else(

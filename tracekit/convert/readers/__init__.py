@@ -3,11 +3,23 @@
 from pathlib import Path
 
 from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.cntk import CntkReader
+from tracekit.convert.readers.cntk_summary import CntkSummaryReader
 from tracekit.convert.readers.kineto import KinetoReader
+from tracekit.convert.readers.mxnet import MxnetReader
+from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
 from tracekit.convert.readers.ncu_csv import NcuCsvReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
+from tracekit.convert.readers.rocpd import RocpdReader
+from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
+from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
+from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
+from tracekit.convert.readers.torch_memory_timeline import (
+    TorchMemoryTimelineReader,
+)
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.errors import UnreadableTraceError
@@ -18,9 +30,24 @@ READERS: tuple[Reader, ...] = (
     NsysReportReader(),
     XPlaneReader(),
     KinetoReader(),
+    TensorflowTraceReader(),
+    MxnetReader(),
+    MxnetTotalsReader(),
+    CntkReader(),
+    CntkSummaryReader(),
+    NvprofSqliteReader(),
+    Rocprofv3JsonReader(),
+    RocpdReader(),
     NcuCsvReader(),
+    TorchExecutionTraceReader(),
     TorchSnapshotReader(),
+    TorchMemoryTimelineReader(),
 )
+
+
+def find_reader(capture: Path) -> Reader | None:
+    """Return the first reader that accepts `capture`, or None."""
+    return next((reader for reader in READERS if reader.accepts(capture)), None)
 
 
 def reader_for(capture: Path) -> Reader:
@@ -29,8 +56,8 @@ def reader_for(capture: Path) -> Reader:
     Raises:
         UnreadableTraceError: None does.
     """
-    for reader in READERS:
-        if reader.accepts(capture):
-            return reader
+    reader = find_reader(capture)
+    if reader is not None:
+        return reader
     known = ", ".join(reader.name for reader in READERS)
     raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")

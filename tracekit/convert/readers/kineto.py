@@ -22,6 +22,7 @@ _EVENT = re.compile(
     rb'|privateuse1_runtime|hpu_op|Operator|Runtime|Kernel|Memcpy|Memset)"'
     rb'|"pid"\s*:\s*"(?:CPU|CUDA) functions"'
 )
+_EVENTS = re.compile(rb'"traceEvents"\s*:')
 _OTHER = re.compile(rb'"(?:nodes|rocprofiler-sdk-tool)"\s*:\s*\[')
 
 
@@ -41,7 +42,10 @@ class KinetoReader:
         if _OTHER.search(start[:65536]):
             return False
         return _EVENT.search(start) is not None or (
-            b'"schemaVersion"' in start and _HEADER.search(start) is not None
+            b'"schemaVersion"' in start
+            and _HEADER.search(start) is not None
+            # A report on a trace has the keys of its header, and no list of events.
+            and (_EVENTS.search(start) is not None or len(start) == _LOOKED_AT)
         )
 
     def read(self, capture: Path, reading: Reading) -> Iterator[Batch]:

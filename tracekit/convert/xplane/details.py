@@ -21,7 +21,7 @@ _MEMORY_KINDS = frozenset(
         "managed_static",
     }
 )
-_DIRECTION = re.compile(r"(?i)([hdpa])(?:2|to)([hdpa])")
+_DIRECTION = re.compile(r"(?i)(host|device|[hdpa])(?:2|to)(host|device|[hdpa])")
 _LETTERS = {"pageable": "H", "pinned": "H", "array": "A", "device": "D"}
 _KERNEL = {
     "regs": "registers_per_thread",
@@ -103,7 +103,7 @@ def _copy_kind(
     """Return the direction as NVIDIA writes it, with A for CUDA arrays."""
     told = _DIRECTION.search(name) or _DIRECTION.search(kind)
     if told is not None:
-        first, second = told[1].upper(), told[2].upper()
+        first, second = told[1][0].upper(), told[2][0].upper()
     else:
         first = _LETTERS.get(source or "", "")
         second = _LETTERS.get(destination or "", "")

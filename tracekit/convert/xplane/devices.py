@@ -16,17 +16,32 @@ from tracekit.convert.xplane.details import (
     occupancy,
 )
 from tracekit.convert.xplane.space import Event, Head, Line, Plane
+from tracekit.schema import HOST_RANK
 
 DEVICE_PLANE = re.compile(r"/device:(GPU|TPU):(\d{1,9})")
 _STREAM = re.compile(r"Stream #(\d{1,18})")
 _TPU_OPS = "XLA Ops"
+_OVERHEAD_LINE = "CUPTI overhead"
+_COUNTERS = "_counters_"
+# The line of overhead that no stream or thread has: 32 bits that are all 1.
+_NO_STREAM = 0xFFFFFFFF
 # ROCm names the descriptor of a kernel, not its function.
 _DESCRIPTOR = re.compile(r"(?:\.kd| \[clone \.kd\])\Z")
 # What CUPTI records that is no work of the GPU.
 _OVERHEAD = frozenset(
     {"DRIVER_COMPILER", "BUFFER_FLUSH", "INSTRUMENTATION", "RESOURCE", "Overhead"}
 )
-_NO_WORK = frozenset({"UnifiedMemory", "MemoryResidency", "Generic", "Unsupported"})
+_NO_WORK = frozenset(
+    {
+        "UnifiedMemory",
+        "MemoryResidency",
+        "HostRegister",
+        "HostUnregister",
+        "Generic",
+        "Unsupported",
+    }
+)
+_DETAILS = ("memcpy_details", "Memset_details", "memalloc_details", "MemFree_details")
 _XLA_MODULE = "XlaModule:"
 
 
@@ -34,9 +49,9 @@ def device_row(head: Head, device_id: int, host: str | None) -> dict[str, Any]:
     """Return the row of `device` of a plane."""
     stats = head.stats
     row: dict[str, Any] = {"device_id": device_id, "host": host}
-    kind = stats.get("device_type_string")
-    if isinstance(kind, str) and kind:
-        row["name"] = kind
+    name = stats.get("gpu_device_name") or stats.get("device_type_string")
+    if isinstance(name, str):
+        row["name"] = name
     # A size of 0 is how a plane writes "unknown".
     for column, stat, factor in (
         ("sm_count", "core_count", 1),
@@ -65,10 +80,10 @@ class DeviceReader:
     Attributes:
         rank: Rank of the host.
         process_id: The process that profiled.
-        device_ids: device_id by ordinal of the host's GPUs.
-        origin_ns: Taken off times that count from 1970.
+        device_ids: device_id by kind and ordinal of the host's devices.
         batches: Takes the rows.
         log: Takes what was skipped.
+        host: Name of the host.
     """
 
     rank: int
@@ -76,35 +91,64 @@ class DeviceReader:
     device_ids: dict[tuple[str, int], int]
     batches: RowBatches
     log: CaptureLog
+    host: str | None = None
     _contexts: set[tuple[int, int]] = field(default_factory=set)
 
     def read_line(
         self, plane: Plane, line: Line, device: tuple[str, int], origin_ns: int
     ) -> None:
         """Read a line of a device plane."""
-        kind, _ = device
-        device_id = self.device_ids[device]
-        stream = _STREAM.match(line.name)
-        if kind == "TPU" and line.name == _TPU_OPS:
-            stream_id = line.line_id
-        elif kind == "GPU" and stream is not None:
-            stream_id = int(stream[1])
-        else:
-            self.log.skip(
-                f"events of the line {line.name or 'without a name'}",
-                "derived by the profiler from other lines, or no work of the device",
-                len(line.raw.events),
-            )
+        if line.name == _COUNTERS:
+            for event in plane.events(line, origin_ns):
+                self._counters(event, self.device_ids[device])
             return
+        stream_id = self.stream(device, line.line_id, line.name)
+        if stream_id is None:
+            self.skip(line.name, len(line.raw.events))
+            return
+        is_overhead = line.name == _OVERHEAD_LINE
+        for event in plane.events(line, origin_ns):
+            if is_overhead and _is_bare(event):
+                self._overhead(event)
+            else:
+                self.read(event, device, stream_id)
+
+    def stream(
+        self, device: tuple[str, int], line_id: int, line_name: str
+    ) -> int | None:
+        """Return the stream that a line is, or None for one that is no stream."""
+        found = _STREAM.match(line_name)
+        if device[0] == "GPU" and found is not None:
+            stream_id = int(found[1])
+        elif device[0] == "GPU" and line_name == _OVERHEAD_LINE:
+            # A stream with a single event of overhead has this name too.
+            stream_id = line_id
+            if line_id == _NO_STREAM:
+                return stream_id
+        elif device[0] == "TPU" and line_name == _TPU_OPS:
+            stream_id = line_id
+        else:
+            return None
         self._add(
             "stream",
-            {"process_id": self.process_id, "stream_id": stream_id, "name": line.name},
+            {"process_id": self.process_id, "stream_id": stream_id, "name": line_name},
         )
-        for event in plane.events(line, origin_ns):
-            if event.start_ps is None:
-                self.log.skip("events without a time", "added up by the profiler")
-                continue
-            self._read(event, device_id, stream_id)
+        return stream_id
+
+    def skip(self, line_name: str, events: int) -> None:
+        """Count events of a line that is no stream."""
+        self.log.skip(
+            f"events of the line {line_name or 'without a name'}",
+            "derived by the profiler from other lines, or no work of the device",
+            events,
+        )
+
+    def read(self, event: Event, device: tuple[str, int], stream_id: int) -> None:
+        """Read an event of a stream."""
+        if event.start_ps is None:
+            self.log.skip("events without a time", "added up by the profiler")
+        else:
+            self._read(event, self.device_ids[device], stream_id)
 
     def _read(self, event: Event, device_id: int, stream_id: int) -> None:
         stats = event.stats
@@ -124,13 +168,38 @@ class DeviceReader:
             graph = {"graph_exec_id": event.number("cuda_graph_exec_id")}
             self._add("graph_launch", {**common, **graph})
         elif "kernel_details" not in stats and name in _OVERHEAD:
-            self._add("overhead", {**common, "kind": name.lower()})
+            self._overhead(event)
         elif "kernel_details" not in stats and (
             name in _NO_WORK or "MemoryResidency_details" in stats
         ):
             self.log.skip(f"{name} events", "no work of the GPU")
         else:
             self._kernel(event, common)
+
+    def _overhead(self, event: Event) -> None:
+        self._add(
+            "overhead",
+            {
+                "process_id": self.process_id,
+                "correlation_id": event.number("correlation_id"),
+                "kind": event.name.lower() or None,
+                "start_ns": event.start_ns,
+                "end_ns": event.end_ns,
+            },
+        )
+
+    def _counters(self, event: Event, device_id: int) -> None:
+        for metric, value in event.stats.items():
+            if isinstance(value, int | float):
+                row = {
+                    "host": self.host,
+                    "source": "gpu",
+                    "device_id": device_id,
+                    "time_ns": event.start_ns,
+                    "metric": metric,
+                    "value": float(value),
+                }
+                self.batches.add("counter_sample", HOST_RANK, row)
 
     def _common(self, event: Event, device_id: int, stream_id: int) -> dict[str, Any]:
         context = event.number("context_id")
@@ -197,3 +266,8 @@ class DeviceReader:
 
     def _add(self, table: str, row: dict[str, Any]) -> None:
         self.batches.add(table, self.rank, row)
+
+
+def _is_bare(event: Event) -> bool:
+    """Tell whether an event lacks what describes work of the GPU."""
+    return not any(name in event.stats for name in ("kernel_details", *_DETAILS))

@@ -83,7 +83,7 @@ class HostReader:
     batches: RowBatches
     log: CaptureLog
     first_thread: int
-    _threads: dict[int, int] = field(default_factory=dict)
+    _threads: dict[tuple[int | str | None, int], int] = field(default_factory=dict)
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _produced: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _consumed: list[tuple[tuple[int, int], int, int]] = field(default_factory=list)
@@ -95,21 +95,44 @@ class HostReader:
 
     def read_line(self, plane: Plane, line: Line, origin_ns: int) -> None:
         """Read a thread of a host plane."""
-        thread_id = self._thread(line)
-        noise = 0
+        thread_id = self.thread(line.line_id, line.name)
         for event in plane.events(line, origin_ns):
-            if event.start_ps is None:
-                self.log.skip("events without a time", "added up by the profiler")
-            elif event.name.startswith(_NOISE) and event.start_ps == event.end_ps:
-                noise += 1
-            else:
-                self._read(event, thread_id)
-        if noise:
+            self.read(event, thread_id)
+
+    def read(self, event: Event, thread_id: int) -> None:
+        """Read an event of a thread."""
+        if event.start_ps is None:
+            self.log.skip("events without a time", "added up by the profiler")
+        elif event.name.startswith(_NOISE) and event.start_ps == event.end_ps:
             self.log.skip(
                 f"{_NOISE}* events",
                 "notes of the thread pool on its own work, without a length",
-                noise,
             )
+        else:
+            self._read(event, thread_id)
+
+    def thread(self, line_id: int, name: str, of: int | str | None = None) -> int:
+        """Return the thread_id of a line; planes of one host share their threads.
+
+        Args:
+            line_id: Number of the line.
+            name: Its name.
+            of: What tells it from a line of the same number that is another thread.
+        """
+        found = self._threads.get((of, line_id))
+        if found is None:
+            found = self.first_thread + len(self._threads)
+            self._threads[of, line_id] = found
+            self._add(
+                "thread",
+                {
+                    "thread_id": found,
+                    "process_id": self.process_id,
+                    "os_tid": line_id if 0 < line_id <= _LARGEST_TID else None,
+                    "name": name or None,
+                },
+            )
+        return found
 
     def finish(self) -> None:
         """Write the steps and links, which only the whole host shows."""
@@ -140,23 +163,6 @@ class HostReader:
                         "end_ns": start_ns,
                     },
                 )
-
-    def _thread(self, line: Line) -> int:
-        found = self._threads.get(line.line_id)
-        if found is None:
-            found = self.first_thread + len(self._threads)
-            self._threads[line.line_id] = found
-            is_tid = 0 < line.line_id <= _LARGEST_TID
-            self._add(
-                "thread",
-                {
-                    "thread_id": found,
-                    "process_id": self.process_id,
-                    "os_tid": line.line_id if is_tid else None,
-                    "name": line.name or None,
-                },
-            )
-        return found
 
     def _read(self, event: Event, thread_id: int) -> None:
         name = event.name

@@ -16,6 +16,22 @@ from tracekit.schema import HOST_RANK
 TASK_ENVIRONMENT = "Task Environment"
 # Nanoseconds since 1970 passed this in 1973; a profile does not last that long.
 _SINCE_1970 = 10**17
+_FACTS = frozenset(
+    {"cuda_version", "cuda_runtime_version", "cuda_driver_version", "libtpu_version"}
+)
+_IN_XPLANE = (
+    "kernel",
+    "memcpy",
+    "memset",
+    "graph_launch",
+    "api_call",
+    "operator",
+    "annotation",
+    "python_function",
+    "memory_event",
+    "counter_sample",
+    "step",
+)
 _NOT_IN_XPLANE = {
     "sync": "XPlane records no synchronizations",
     "cuda_event": "XPlane records no CUDA events",
@@ -23,7 +39,6 @@ _NOT_IN_XPLANE = {
     "memory_segment": "XPlane records no segments of allocators",
     "module": "XPlane records no layers",
     "kernel_metric": "XPlane holds no counters of kernels",
-    "counter_sample": "counters in XPlane are not read",
     "os_call": "XPlane records no calls of the operating system",
     "cpu_slice": "XPlane records no scheduling",
     "cpu_sample": "XPlane records no call-stack samples",
@@ -52,7 +67,7 @@ def read_profile(files: list[Path], reading: Reading) -> Iterator[Batch]:
         yield from profile.read(file, rank, source)
     for table, reason in _NOT_IN_XPLANE.items():
         reading.log.absent[table] = reason
-    for table in ("kernel", "memcpy", "memset", "api_call", "operator", "step"):
+    for table in _IN_XPLANE:
         reading.log.absent[table] = "the capture holds no such event"
 
 
@@ -97,7 +112,7 @@ class _Profile:
             log.start_utc_ns = min(start, log.start_utc_ns or start)
         process_id, self.processes = self.processes, self.processes + 1
         self.batches.add("process", rank, {"process_id": process_id, "host": host})
-        self._note_messages(space, rank)
+        self._note_messages(space, heads, rank)
 
         device_ids: dict[tuple[str, int], int] = {}
         for head in heads:
@@ -110,7 +125,7 @@ class _Profile:
                 self.devices += 1
         # Devices come before what refers to them.
         yield from self.batches.rest()
-        devices = DeviceReader(rank, process_id, device_ids, self.batches, log)
+        devices = DeviceReader(rank, process_id, device_ids, self.batches, log, host)
         threads = HostReader(
             rank, process_id, device_ids, self.batches, log, self.threads
         )
@@ -133,11 +148,19 @@ class _Profile:
         self.threads = threads.next_thread
         yield from self.batches.rest()
 
-    def _note_messages(self, space: Space, rank: int) -> None:
-        for severity, texts in (("error", space.errors), ("warning", space.warnings)):
-            for text in texts:
-                row = {"severity": severity, "source": "profiler", "text": text}
-                self.batches.add("diagnostic", rank, row)
+    def _note_messages(self, space: Space, heads: list[Head], rank: int) -> None:
+        said = [("error", text) for text in space.errors]
+        said += [("warning", text) for text in space.warnings]
+        for head in heads:
+            dropped = head.stats.get("dropped_traces")
+            if dropped is not None:
+                said.append(("warning", f"{head.name}: dropped {dropped}"))
+            for key in _FACTS & head.stats.keys():
+                fact = {"key": key, "value": str(head.stats[key]), "source": head.name}
+                self.batches.add("run_fact", rank, fact)
+        for severity, text in said:
+            row = {"severity": severity, "source": "profiler", "text": text}
+            self.batches.add("diagnostic", rank, row)
 
 
 class _Clock:

@@ -1,0 +1,153 @@
+"""Captures that come together: a folder or a tar file with those of many ranks."""
+
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from tracekit.convert.capture import decompressed
+from tracekit.convert.readers import find_reader, reader_for
+from tracekit.convert.readers.base import Reader
+from tracekit.errors import UnreadableTraceError
+from tracekit.store.unfinished import output_errors
+
+
+@dataclass(frozen=True)
+class Found:
+    """A capture, ready to be read.
+
+    Attributes:
+        name: Its name as the user knows it, for the rank and for messages.
+        path: The file or folder, decompressed.
+        reader: What reads it.
+        damages: What was wrong with its compression.
+        skipped: Files before it that are no captures.
+    """
+
+    name: str
+    path: Path
+    reader: Reader
+    damages: list[str] = field(default_factory=list)
+    skipped: int = 0
+
+
+def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]:
+    """Yield the capture, or those in the folder or tar file that it is.
+
+    What is decompressed is gone when the next one is asked for, so that the disk
+    holds one at a time.
+
+    Args:
+        capture: What the user gave.
+        scratch: Where things may be put for a while.
+        destination: What to name when the disk is full.
+
+    Raises:
+        UnreadableTraceError: No reader accepts it or anything in it, it is damaged,
+            or a member of a tar file points out of it.
+    """
+    with ExitStack() as open_:
+        damages: list[str] = []
+        with output_errors(destination):
+            plain = open_.enter_context(decompressed(capture, scratch, damages.append))
+        reader = find_reader(plain)
+        if reader is not None:
+            yield Found(capture.name, plain, reader, damages)
+            return
+        if plain.is_dir():
+            members = _in_folder(plain)
+        elif tarfile.is_tarfile(plain):
+            members = _in_tar(plain, scratch, capture.name, destination)
+        else:
+            raise _unknown(capture, plain)
+        skipped, any_found = 0, False
+        for member in members:
+            with ExitStack() as inner:
+                damages = []
+                with output_errors(destination):
+                    unpacked = inner.enter_context(
+                        decompressed(member, _folder(inner, scratch), damages.append)
+                    )
+                reader = find_reader(unpacked)
+                if reader is None:
+                    skipped += 1
+                    continue
+                any_found = True
+                yield Found(member.name, unpacked, reader, damages, skipped)
+                skipped = 0
+        if not any_found:
+            raise _unknown(capture, plain)
+
+
+def _unknown(capture: Path, plain: Path) -> UnreadableTraceError:
+    try:
+        reader_for(plain)
+    except UnreadableTraceError as error:
+        return UnreadableTraceError(
+            str(error).replace(plain.name, capture.name, 1), hint=error.hint
+        )
+    raise AssertionError("a reader accepts it")
+
+
+def _in_folder(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder that may be captures, by name; links are not."""
+    for file in sorted(folder.rglob("*")):
+        is_plain = file.is_file() and not file.is_symlink()
+        if is_plain and not _is_hidden(file.name) and file.stat().st_size:
+            yield file
+
+
+def _in_tar(plain: Path, scratch: Path, name: str, destination: Path) -> Iterator[Path]:
+    """Yield the files of a tar file, one on the disk at a time.
+
+    Raises:
+        UnreadableTraceError: A member has an absolute name or one with `..`, or is a
+            link or a device: such a file was made to write elsewhere.
+    """
+    try:
+        with tarfile.open(plain, "r:") as archive:
+            for member in archive:
+                _check(member, name)
+                own = PurePosixPath(member.name).name
+                if not member.isfile() or not member.size or _is_hidden(own):
+                    continue
+                source = archive.extractfile(member)
+                assert source is not None
+                with ExitStack() as open_, output_errors(destination):
+                    target = _folder(open_, scratch) / own
+                    with target.open("wb") as file:
+                        shutil.copyfileobj(source, file, 1 << 20)
+                    yield target
+            # Without the block of zeros at its end, members may be missing.
+            if plain.stat().st_size < archive.offset + tarfile.BLOCKSIZE:
+                raise EOFError("its end is missing")
+    except (tarfile.TarError, EOFError) as error:
+        raise UnreadableTraceError(
+            f"{name} is damaged or cut short: {error}", hint="copy it again"
+        ) from error
+
+
+def _check(member: tarfile.TarInfo, name: str) -> None:
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts:
+        what = "a name that points out of it"
+    elif not (member.isfile() or member.isdir()):
+        what = "a link or a device"
+    else:
+        return
+    raise UnreadableTraceError(
+        f"{name} holds {what}: {member.name!r}",
+        hint="unpack it yourself and give the folder",
+    )
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _folder(open_: ExitStack, scratch: Path) -> Path:
+    """Make a folder of its own, so that names do not clash."""
+    return Path(open_.enter_context(tempfile.TemporaryDirectory(dir=scratch)))

@@ -1,0 +1,1 @@
+"""CNTK: the detail file of its profiler, and the summary beside it."""

@@ -1,0 +1,1 @@
+"""MXNet: the trace of its profiler, and the totals it prints."""

@@ -1,0 +1,1 @@
+"""The databases of nvprof and of the NVIDIA Visual Profiler."""
