@@ -49,9 +49,11 @@ def scrub(capture: Path, output: Path, *, replace: bool = False) -> list[str]:
         OutputError: The copy cannot be written.
     """
     check_exists(capture)
-    if output.exists() and output.samefile(capture):
-        raise UsageError(f"{output} is the capture itself", hint="give another -o")
-    if not replace and (output.exists() or output.is_symlink()):
+    with output_errors(output.absolute().parent):
+        taken = output.is_symlink() or output.exists()
+        if taken and output.exists() and output.samefile(capture):
+            raise UsageError(f"{output} is the capture itself", hint="give another -o")
+    if taken and not replace:
         raise already_there(output)
     with Unfinished(output.absolute().parent) as unfinished:
         with (

@@ -22,7 +22,7 @@ from tracekit.convert.readers.torch_memory_timeline import (
 )
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
-from tracekit.errors import UnreadableTraceError
+from tracekit.convert.refusal import refusal
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
@@ -60,4 +60,4 @@ def reader_for(capture: Path) -> Reader:
     if reader is not None:
         return reader
     known = ", ".join(reader.name for reader in READERS)
-    raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
+    raise refusal(capture, known)
