@@ -9,6 +9,7 @@ from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.mxnet import MxnetReader
 from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
 from tracekit.convert.readers.ncu_csv import NcuCsvReader
+from tracekit.convert.readers.ncu_report import NcuReportReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
@@ -28,6 +29,7 @@ READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
     NsysColumnarReader(),
     NsysReportReader(),
+    NcuReportReader(),
     XPlaneReader(),
     KinetoReader(),
     TensorflowTraceReader(),
