@@ -10,6 +10,16 @@ import pytest
 
 from tracekit.cli import main
 
+# Root reads everything, so it gives its capabilities up; it stays the owner of what
+# it owns. Others have none, and nothing happens.
+WITHOUT_PRIVILEGE = """
+import ctypes
+_header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+_none = (ctypes.c_uint32 * 6)()
+assert ctypes.CDLL(None).capset(_header, _none) == 0
+"""
+_OTHER_USER = 65534
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -47,6 +57,7 @@ def start(
     before: str = "",
     environment: dict[str, str] | None = None,
     folder: Path | None = None,
+    out: int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     """Start a command in a process of its own.
 
@@ -55,12 +66,13 @@ def start(
         before: Python to run first, such as a limit to set.
         environment: Further variables.
         folder: Where to run it.
+        out: Where its output goes.
     """
     code = f"{before}\nfrom tracekit.cli import main\nmain()"
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
     return subprocess.Popen(
         [sys.executable, "-c", code, *(str(argument) for argument in arguments)],
-        stdout=subprocess.PIPE,
+        stdout=out,
         stderr=subprocess.PIPE,
         env=variables,
         cwd=folder,
@@ -70,4 +82,11 @@ def start(
 def finish(process: subprocess.Popen[bytes]) -> Ran:
     """Wait for a command that was started."""
     out, err = process.communicate(timeout=120)
-    return Ran(process.returncode, out, err.decode())
+    return Ran(process.returncode, out or b"", err.decode())
+
+
+def take_away(path: Path) -> None:
+    """Make a path one that a process without privilege may not read or write."""
+    path.chmod(0o700 if os.geteuid() == 0 else 0)
+    if os.geteuid() == 0:
+        os.chown(path, _OTHER_USER, _OTHER_USER)

@@ -9,6 +9,7 @@ from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.mxnet import MxnetReader
 from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
 from tracekit.convert.readers.ncu_csv import NcuCsvReader
+from tracekit.convert.readers.ncu_report import NcuReportReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
@@ -22,12 +23,13 @@ from tracekit.convert.readers.torch_memory_timeline import (
 )
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
-from tracekit.errors import UnreadableTraceError
+from tracekit.convert.refusal import refusal
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
     NsysColumnarReader(),
     NsysReportReader(),
+    NcuReportReader(),
     KinetoReader(),
     # After Kineto, whose traces begin with a line break as an XSpace may: to tell, this
     # one reads the file whole.
@@ -62,4 +64,4 @@ def reader_for(capture: Path) -> Reader:
     if reader is not None:
         return reader
     known = ", ".join(reader.name for reader in READERS)
-    raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
+    raise refusal(capture, known)

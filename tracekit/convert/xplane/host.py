@@ -1,12 +1,14 @@
 """The planes of a host: API calls, operators, steps, allocations, Python, the rest."""
 
 import json
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tracekit.convert.names import api_name
-from tracekit.convert.readers.base import CaptureLog
+from tracekit.convert.readers.base import Batch, CaptureLog
 from tracekit.convert.row_batches import RowBatches, signed64
 from tracekit.convert.xplane.space import Event, Line, Plane
 
@@ -93,11 +95,12 @@ class HostReader:
         """The number of the first thread of the next host."""
         return self.first_thread + len(self._threads)
 
-    def read_line(self, plane: Plane, line: Line, origin_ns: int) -> None:
-        """Read a thread of a host plane."""
+    def read_line(self, plane: Plane, line: Line, origin_ns: int) -> Iterator[Batch]:
+        """Read a thread of a host plane, and yield the batches that are complete."""
         thread_id = self.thread(line.line_id, line.name)
         for event in plane.events(line, origin_ns):
             self.read(event, thread_id)
+            yield from self.batches.full()
 
     def read(self, event: Event, thread_id: int) -> None:
         """Read an event of a thread."""
@@ -172,8 +175,9 @@ class HostReader:
             "start_ns": event.start_ns,
             "end_ns": event.end_ns,
         }
-        self._link(event, thread_id)
-        operator = _OPERATOR.fullmatch(name)
+        if "_p" in event.stats or "_c" in event.stats:
+            self._link(event, thread_id)
+        operator = _OPERATOR.fullmatch(name) if ":" in name else None
         if name in _MEMORY:
             self._memory(event, common)
         elif name.startswith(_NVTX):
@@ -203,7 +207,7 @@ class HostReader:
         values = {
             key: value
             for key, value in event.stats.items()
-            if not key.startswith("_") and key != "group_id"
+            if not key.startswith("_") and key != "group_id" and _is_json(value)
         }
         payload = json.dumps(values, ensure_ascii=False) if values else None
         row = {**common, "kind": "push_pop", "text": text or None, "payload": payload}
@@ -277,3 +281,7 @@ class HostReader:
 def _is_api(name: str) -> bool:
     """Tell whether a call without a correlation id is one of CUDA or HIP."""
     return bool(_RUNTIME.match(name) or _DRIVER.fullmatch(_GRAPH_SUFFIX.sub("", name)))
+
+
+def _is_json(value: int | float | str) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
