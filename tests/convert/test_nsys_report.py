@@ -206,7 +206,7 @@ def test_a_raw_stream_is_no_report(
             NO_IMPORTER,
             0,
             MissingToolError,
-            "nsys 2025.3.1.90 cannot run: the shared library libdw.so.1 is missing",
+            "the importer of nsys 2025.3.1.90 does not start, mostly because libdw.so",
             "apt install libdw1 (Debian, Ubuntu), or dnf install elfutils-libs",
         ),
         (
@@ -215,6 +215,13 @@ def test_a_raw_stream_is_no_report(
             MissingToolError,
             "nsys 2025.3.1.90 cannot run: the shared library libfoo.so.3 is missing",
             "install the package that holds libfoo.so.3: apt-file search libfoo.so.3",
+        ),
+        (
+            "libelf.so.1: cannot open shared object file: No such file or directory",
+            1,
+            MissingToolError,
+            "nsys 2025.3.1.90 cannot run: the shared library libelf.so.1 is missing",
+            "apt install libelf1 (Debian, Ubuntu), or dnf install elfutils-libelf",
         ),
         (
             "Exportation error: No space left on device",
@@ -245,7 +252,16 @@ def test_a_raw_stream_is_no_report(
             "run the command by hand: ",
         ),
     ],
-    ids=["libdw", "importer", "library", "disk", "damaged", "newer", "nothing"],
+    ids=[
+        "libdw",
+        "importer",
+        "library",
+        "opened",
+        "disk",
+        "damaged",
+        "newer",
+        "nothing",
+    ],
 )
 def test_a_failure_is_explained_and_what_nsys_printed_is_shown(
     prints: str,
@@ -366,6 +382,22 @@ def test_a_wrong_name_in_the_variable_is_told(
     monkeypatch.setenv("TRACEKIT_NSYS", str(tmp_path / "nothing"))
     with pytest.raises(MissingToolError, match=r"TRACEKIT_NSYS is .*, which is no "):
         converted(report)
+
+
+def test_an_nsys_that_tells_no_version_is_used(
+    report: Path, exports: dict[str, Path], tmp_path: Path
+) -> None:
+    stand_in(tmp_path / "bin", exports=exports, version="a build", version_status=1)
+    assert converted(report).manifest.rows("kernel") == 2
+
+
+def test_a_report_cannot_be_scrubbed_but_its_export_can(
+    report: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = run(capfd, "scrub", report, "-o", tmp_path / "shared.nsys-rep")
+    assert done.status == 2
+    assert done.error == "a capture of the format nsys-report cannot be scrubbed"
+    assert "Hint: scrub its export: nsys export -t sqlite" in done.err
 
 
 Doctor = Callable[[str], dict[str, str]]

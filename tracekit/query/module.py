@@ -19,7 +19,8 @@ A header is the block of `--` lines at the top::
 whole rows, `clip` cuts intervals to the window, `whole` takes everything of the devices
 and processes that were asked for, `lookup` takes everything. `needs` names those
 without which there is no answer (by default every one that is no lookup, and any one of
-them will do). `scope: run` runs the module once over all ranks.
+them will do; of a view's tables any one will do). `scope: run` runs the module once
+over all ranks.
 """
 
 import re

@@ -27,6 +27,7 @@ _GPU_VIEWS = {
 _VIEWS: Mapping[str, tuple[str, ...]] = {
     **_GPU_VIEWS,
     "stable_step": ("process_id", "start_ns"),
+    "user_process": ("process_id", "device_id"),
 }
 TIME_WINDOW = "time_window"
 _MEMBERSHIP = {

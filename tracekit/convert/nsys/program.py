@@ -30,6 +30,8 @@ INSTALL_PATTERNS = (
 ROOT = Path("/")
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 _START_S = 30
+# What a shell and the loader end with; any other status is one that nsys chose.
+_NOT_STARTED = (126, 127)
 
 Version = tuple[int, ...]
 
@@ -130,7 +132,7 @@ def _examined(path: Path) -> Nsys:
     match = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
     if match:
         return Nsys(path, tuple(int(part) for part in match[1].split(".")))
-    if done.returncode:
+    if done.returncode < 0 or done.returncode in _NOT_STARTED:
         text = (done.stderr.strip() or done.stdout.strip()).splitlines()
         return Nsys(path, (), text[-1] if text else f"status {done.returncode}")
     return Nsys(path, ())

@@ -180,3 +180,134 @@ CREATE MACRO projected(ranges, launches) AS TABLE (
             AND piece.block = summed.block
     GROUP BY piece.place
 );
+
+-- The ranges in which GPU work was launched, with their projection: the columns of
+-- placed_ranges, gpu_start_ns, gpu_end_ns, operations, and where push_pop ranges of one
+-- thread and domain nest, level, parent_id and children. Takes the names of tables
+-- like annotation and launch, include or exclude for graphs that were traced as a
+-- whole, and thread or process for those whose launches count.
+CREATE MACRO projected_ranges(ranges, launches, graph_launches, launched_by) AS TABLE (
+    WITH
+        annotated AS NOT MATERIALIZED (FROM query_table(ranges)),
+        -- CTEs that are not named again are named in text.
+        chosen AS NOT MATERIALIZED ( -- noqa: ST03
+            SELECT *
+            FROM annotated
+            WHERE kind IN ('push_pop', 'start_end')
+        ),
+        placed AS MATERIALIZED (
+            SELECT
+                place,
+                annotation_id,
+                process_id,
+                thread_id,
+                kind,
+                domain,
+                text,
+                start_ns,
+                end_ns
+            FROM placed_ranges('chosen')
+        ),
+        known AS NOT MATERIALIZED (FROM query_table(launches)),
+        work AS NOT MATERIALIZED (
+            SELECT
+                process_id,
+                thread_id,
+                correlation_id,
+                call_start_ns,
+                call_end_ns,
+                start_ns,
+                end_ns
+            FROM known
+            WHERE
+                call_start_ns IS NOT NULL
+                AND (graph_launches = 'include' OR activity <> 'graph_launch')
+        ),
+        -- The calls of a thread are a key of the projection.
+        launcher AS MATERIALIZED (
+            SELECT
+                process_id,
+                thread_id,
+                launched_by = 'process' AS is_any_thread,
+                (row_number() OVER ())::integer AS key
+            FROM (
+                SELECT DISTINCT
+                    process_id,
+                    thread_id
+                FROM work
+            ) AS distinct_thread
+        ),
+        keyed_range AS NOT MATERIALIZED ( -- noqa: ST03
+            SELECT
+                launcher.key,
+                placed.place,
+                placed.start_ns,
+                range_end(placed.end_ns) AS end_ns
+            FROM placed
+            INNER JOIN launcher
+                ON
+                    placed.process_id = launcher.process_id
+                    AND (
+                        launcher.is_any_thread
+                        OR placed.thread_id = launcher.thread_id
+                    )
+        ),
+        keyed_launch AS NOT MATERIALIZED ( -- noqa: ST03
+            SELECT
+                launcher.key,
+                work.correlation_id,
+                work.call_start_ns,
+                work.call_end_ns,
+                work.start_ns,
+                work.end_ns
+            FROM work
+            INNER JOIN launcher
+                ON
+                    work.process_id = launcher.process_id
+                    AND work.thread_id = launcher.thread_id
+        ),
+        projection AS MATERIALIZED (FROM projected('keyed_range', 'keyed_launch')),
+        nesting AS NOT MATERIALIZED (
+            SELECT *
+            FROM placed
+            WHERE kind = 'push_pop'
+        ),
+        stack AS MATERIALIZED (FROM range_stacks('nesting')),
+        stacked AS NOT MATERIALIZED ( -- noqa: ST03
+            SELECT
+                stack.key,
+                nesting.place,
+                nesting.start_ns,
+                range_end(nesting.end_ns) AS end_ns
+            FROM nesting
+            INNER JOIN stack
+                ON
+                    nesting.process_id = stack.process_id
+                    AND nesting.thread_id = stack.thread_id
+                    AND nesting.domain IS NOT DISTINCT FROM stack.domain
+        ),
+        nested AS MATERIALIZED (FROM nested_ranges('stacked')),
+        family AS (
+            SELECT
+                nested.parent,
+                count(*) AS children
+            FROM projection
+            INNER JOIN nested ON projection.place = nested.place
+            WHERE nested.parent IS NOT NULL
+            GROUP BY nested.parent
+        )
+
+    SELECT
+        placed.*,
+        projection.gpu_start_ns,
+        projection.gpu_end_ns,
+        projection.operations,
+        nested.level,
+        outer_range.annotation_id AS parent_id,
+        coalesce(family.children, 0) AS children
+    FROM projection
+    INNER JOIN placed ON projection.place = placed.place
+    LEFT JOIN nested ON projection.place = nested.place
+    LEFT JOIN placed AS outer_range ON nested.parent = outer_range.place
+    LEFT JOIN family ON projection.place = family.parent
+);
