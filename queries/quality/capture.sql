@@ -110,12 +110,17 @@ WITH
             count(*) FILTER (WHERE NOT is_matched) AS unmatched
         FROM measured
     ),
+    counted AS (
+        SELECT count(DISTINCT kernel_id) AS kernels
+        FROM kernel_metric
+        WHERE launch_index IS NOT NULL
+    ),
     counter_totals AS (
         SELECT
             launch_totals.launches,
             launch_totals.unmatched,
-            (SELECT count(DISTINCT kernel_id) FROM kernel_metric) AS kernels
-        FROM launch_totals
+            counted.kernels
+        FROM launch_totals, counted
     ),
     finding AS (
         SELECT
