@@ -18,7 +18,7 @@ from tracekit.convert.kineto.events import Event
 from tracekit.convert.kineto.identity import PROFILED, Id, Identity, as_integer
 from tracekit.convert.readers.base import Batch
 
-_SHARE = 400_000
+_SHARE = 200_000
 _KINDS = ("forward_backward", "launch")
 _ENDS = pa.schema(
     [
