@@ -42,11 +42,14 @@ WITH
             bytes,
             end_ns - start_ns AS duration_ns,
             CASE
-                WHEN copy_kind IN ('DtoD', 'DtoA', 'AtoD', 'AtoA', 'unified_DtoD')
-                    AND coalesce(source_device_id, -1) = coalesce(destination_device_id, -1)
+                WHEN
+                    copy_kind IN ('DtoD', 'DtoA', 'AtoD', 'AtoA', 'unified_DtoD')
+                    AND coalesce(source_device_id, -1)
+                    = coalesce(destination_device_id, -1)
                     THEN 'memory_bandwidth'
                 WHEN copy_kind IN ('PtoP', 'DtoD', 'unified_DtoD') THEN 'peer_peak'
-                WHEN contains(copy_kind, 'HtoD') OR contains(copy_kind, 'DtoH')
+                WHEN
+                    contains(copy_kind, 'HtoD') OR contains(copy_kind, 'DtoH')
                     OR copy_kind IN ('HtoA', 'AtoH')
                     THEN 'host_peak'
             END AS link
