@@ -90,7 +90,8 @@ def _gpu_metrics(export: Export, lookups: Lookups) -> Iterator[Batch]:
         type_of = types.dictionary.to_pylist()
         # Few types and metrics, many rows: each pair is looked up once.
         keys = pc.add(
-            pc.shift_left(types.indices.cast(pa.int64()), 32), raw.column("metricId")
+            pc.shift_left(types.indices.cast(pa.int64()), 32),
+            pc.bit_wise_and(raw.column("metricId"), 0xFFFFFFFF),
         )
 
         def name(key: int, type_of: list[int] = type_of) -> tuple[str, str | None]:
