@@ -13,7 +13,8 @@
 --
 -- reads:
 --   stable_step   rows
---   gpu_activity  clip
+--   user_process  rows
+--   gpu_activity  lookup
 --   api_call      lookup
 --   annotation    lookup
 --   operator      lookup
@@ -39,12 +40,6 @@
 --   stable            BOOLEAN  Whether it is one of the stable steps.
 
 WITH
-    user_process AS (
-        SELECT DISTINCT
-            coalesce(process_id, -1) AS owner,
-            device_id
-        FROM gpu_activity
-    ),
     stepping AS (
         SELECT DISTINCT coalesce(process_id, -1) AS owner
         FROM stable_step
@@ -55,11 +50,12 @@ WITH
             user_process.device_id,
             row_number() OVER (ORDER BY stepping.owner, user_process.device_id) AS key
         FROM stepping
-        LEFT JOIN user_process ON stepping.owner = user_process.owner
+        LEFT JOIN user_process
+            ON stepping.owner = coalesce(user_process.process_id, -1)
     ),
     kernel_name AS (
         SELECT DISTINCT name
-        FROM recorded.gpu_activity
+        FROM gpu_activity
         WHERE activity = 'kernel'
     ),
     kernel_layer AS (
@@ -116,7 +112,7 @@ WITH
                 WHEN 'memcpy' THEN 3
                 ELSE 4
             END AS layer
-        FROM recorded.gpu_activity AS activity
+        FROM gpu_activity AS activity
         INNER JOIN pair
             ON
                 coalesce(activity.process_id, -1) = pair.owner

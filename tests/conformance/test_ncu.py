@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import importlib.util
 import io
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -122,3 +123,30 @@ def test_every_number_of_the_file_is_a_row(joined: Joined) -> None:
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-12), name
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("ncu_report") is None,
+    reason="needs NVIDIA's package ncu-report",
+)
+def test_the_report_holds_what_the_page_prints(joined: Joined, tmp_path: Path) -> None:
+    run = convert([H200 / "gemm.sqlite", NCU / "gemm.ncu-rep.gz"], tmp_path / "run")
+    (outcome,) = run.manifest.joined
+    assert (outcome.launches, outcome.matched) == (14, 14)
+
+    def values(of: Run) -> dict[tuple[int, str], tuple[float, str]]:
+        return {
+            (row["kernel_id"], row["metric"]): (row["value"], row["unit"])
+            for row in rows_of_run(of, "kernel_metric")
+        }
+
+    report, page = values(run), values(joined("gemm"))
+    assert report.keys() == page.keys()
+    for key, (value, unit) in page.items():
+        found, found_unit = report[key]
+        assert found_unit == unit, key
+        # Ratios are printed with two digits, everything else with six.
+        assert found == pytest.approx(value, rel=1e-5, abs=6e-3), key
+    # Reports have linker symbols.
+    kinds = {row["match_kind"] for row in rows_of_run(run, "kernel_metric")}
+    assert kinds == {"mangled_name"}

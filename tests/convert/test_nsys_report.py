@@ -24,6 +24,7 @@ from tracekit.convert.nsys import program, report_export
 from tracekit.errors import MissingToolError, OutputError, UnreadableTraceError
 from tracekit.store.run import Run
 
+USUAL = program.INSTALL_PATTERNS
 WANTED = ["-t", "parquetdir", "--include-blobs=true", "--include-json=true"]
 
 
@@ -53,7 +54,6 @@ def converted(report: Path) -> Run:
 
 
 def warnings(run: Run) -> list[str]:
-
     rows = [
         row for f in run.files("diagnostic") for row in pq.read_table(f).to_pylist()
     ]
@@ -206,7 +206,7 @@ def test_a_raw_stream_is_no_report(
             NO_IMPORTER,
             0,
             MissingToolError,
-            "nsys 2025.3.1.90 cannot run: the shared library libdw.so.1 is missing",
+            "the importer of nsys 2025.3.1.90 does not start, mostly because libdw.so",
             "apt install libdw1 (Debian, Ubuntu), or dnf install elfutils-libs",
         ),
         (
@@ -215,6 +215,13 @@ def test_a_raw_stream_is_no_report(
             MissingToolError,
             "nsys 2025.3.1.90 cannot run: the shared library libfoo.so.3 is missing",
             "install the package that holds libfoo.so.3: apt-file search libfoo.so.3",
+        ),
+        (
+            "libelf.so.1: cannot open shared object file: No such file or directory",
+            1,
+            MissingToolError,
+            "nsys 2025.3.1.90 cannot run: the shared library libelf.so.1 is missing",
+            "apt install libelf1 (Debian, Ubuntu), or dnf install elfutils-libelf",
         ),
         (
             "Exportation error: No space left on device",
@@ -245,7 +252,16 @@ def test_a_raw_stream_is_no_report(
             "run the command by hand: ",
         ),
     ],
-    ids=["libdw", "importer", "library", "disk", "damaged", "newer", "nothing"],
+    ids=[
+        "libdw",
+        "importer",
+        "library",
+        "opened",
+        "disk",
+        "damaged",
+        "newer",
+        "nothing",
+    ],
 )
 def test_a_failure_is_explained_and_what_nsys_printed_is_shown(
     prints: str,
@@ -309,15 +325,40 @@ def test_the_newest_nsys_is_used(
     first = of("2024.6.2.225-246235244400v0", "bin")
     newest = of("2025.10.1.1-1v0", "opt/2025.10.1/bin")
     of("2025.9.1.1-1v0", "opt/2025.9.1/bin")
-    monkeypatch.setattr(
-        program, "INSTALL_PATTERNS", (str(tmp_path / "opt/*/bin/nsys"),)
-    )
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    monkeypatch.setattr(program, "INSTALL_PATTERNS", ("/opt/*/bin/nsys",))
     converted(report)
     assert len(newest.asked) == 1
     # The one that the user names is taken, whatever else there is.
     monkeypatch.setenv("TRACEKIT_NSYS", str(first.path))
     converted_again(report)
     assert (len(first.asked), len(newest.asked)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "opt/nvidia/nsight-systems/2025.3.2/bin",
+        "opt/nvidia/nsight-systems/2024.6.2/target-linux-x64",
+        "opt/nvidia/nsight-systems-cli/2024.5.1/target-linux-x64",
+        "opt/nvidia/nsight-compute/2025.3.1/host/target-linux-x64",
+        "usr/local/cuda-13.0/bin",
+        "usr/local/cuda/bin",
+        "usr/lib/nsight-systems/target-linux-x64",
+        "usr/lib/x86_64-linux-gnu/nsight-systems/target-linux-x64",
+        "opt/nvidia/hpc_sdk/Linux_x86_64/25.1/profilers/Nsight_Systems/bin",
+    ],
+)
+def test_nsys_is_found_where_installers_put_it(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "INSTALL_PATTERNS", USUAL)
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    nsys = stand_in(tmp_path / folder)
+    found = program.find_nsys()
+    assert found is not None
+    assert found.path == nsys.path
+    assert found.version == (2025, 3, 1, 90)
 
 
 def test_one_that_does_not_start_is_passed_over(
@@ -329,8 +370,9 @@ def test_one_that_does_not_start_is_passed_over(
     stand_in(tmp_path / "bin", version=NO_LIBDW, version_status=127)
     with pytest.raises(MissingToolError, match=r"the shared library libdw\.so\.1 is"):
         converted(report)
-    works = stand_in(tmp_path / "opt", exports=exports)
-    monkeypatch.setattr(program, "INSTALL_PATTERNS", (str(works.path),))
+    stand_in(tmp_path / "opt", exports=exports)
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    monkeypatch.setattr(program, "INSTALL_PATTERNS", ("/opt/nsys",))
     assert converted(report).manifest.rows("kernel") == 2
 
 
@@ -342,14 +384,31 @@ def test_a_wrong_name_in_the_variable_is_told(
         converted(report)
 
 
-Doctor = Callable[[], dict[str, str]]
+def test_an_nsys_that_tells_no_version_is_used(
+    report: Path, exports: dict[str, Path], tmp_path: Path
+) -> None:
+    stand_in(tmp_path / "bin", exports=exports, version="a build", version_status=1)
+    assert converted(report).manifest.rows("kernel") == 2
+
+
+def test_a_report_cannot_be_scrubbed_but_its_export_can(
+    report: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = run(capfd, "scrub", report, "-o", tmp_path / "shared.nsys-rep")
+    assert done.status == 2
+    assert done.error == "a capture of the format nsys-report cannot be scrubbed"
+    assert "Hint: scrub its export: nsys export -t sqlite" in done.err
+
+
+Doctor = Callable[[str], dict[str, str]]
 
 
 @pytest.fixture
 def doctor(capfd: pytest.CaptureFixture[str]) -> Doctor:
-    def ask() -> dict[str, str]:
-        rows = json.loads(run(capfd, "doctor", "--format", "json").out)
-        return next(row for row in rows if row["check"] == "nsys")
+    def ask(check: str) -> dict[str, str]:
+        printed = run(capfd, "doctor", "--format", "json").out
+        rows: list[dict[str, str]] = json.loads(printed)
+        return {row["check"]: row for row in rows}.get(check, {})
 
     return ask
 
@@ -357,10 +416,23 @@ def doctor(capfd: pytest.CaptureFixture[str]) -> Doctor:
 def test_doctor_names_the_nsys_that_would_be_used(
     doctor: Doctor, tmp_path: Path
 ) -> None:
-    assert doctor()["status"] == "missing"
+    assert doctor("nsys")["status"] == "missing"
     nsys = stand_in(tmp_path / "bin")
-    assert doctor()["found"] == f"2025.3.1.90 ({nsys.path})"
+    assert doctor("nsys")["found"] == f"2025.3.1.90 ({nsys.path})"
     stand_in(tmp_path / "bin", version=NO_LIBDW, version_status=127)
-    found = doctor()
+    found = doctor("nsys")
     assert found["status"] == "limited"
     assert "libdw.so.1" in found["found"]
+
+
+def test_doctor_looks_for_what_the_importer_needs(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracekit.convert.doctor._loads", lambda _: False)
+    assert doctor("nsys importer") == {}
+    stand_in(tmp_path / "bin")
+    found = doctor("nsys importer")
+    assert found["status"] == "limited"
+    assert found["found"].startswith("libdw.so.1 is missing: nsys profile leaves a")
+    monkeypatch.setattr("tracekit.convert.doctor._loads", lambda _: True)
+    assert doctor("nsys importer") == {}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.columnar import columnar_copy
 from tests.support.exports import edit
-from tests.support.nsys_answers import SINCE, answers
+from tests.support.nsys_history import SINCE, answers
 from tests.support.nsys_schemas import RELEASES, UNVERSIONED, make_export
 from tests.support.nsys_story import ROWS
 from tests.support.rows import all_rows, rows_of_run

@@ -29,6 +29,9 @@ TAKEN_BY = {
     "frameworks/torch/torch*.json": "kineto",
     "kineto/public/*.xplane.pb": "xplane",
     "kineto/public/*.json.gz": "kineto",
+    "kineto/public/*.json": "kineto",
+    "kineto/h200/*.kineto.json.gz": "kineto",
+    "fixtures/kineto/*.json.gz": "kineto",
     "nsys/*/*.sqlite": "nsys-sqlite",
 }
 # What stands beside captures: reports, oracles, programs, parts of a folder.

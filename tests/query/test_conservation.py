@@ -1,52 +1,44 @@
 """Parts add up to the whole: queries on random traces against a count of instants."""
 
-from hypothesis import HealthCheck, given, settings
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import QueryRows
 from tests.support.traces import (
     Call,
+    Span,
     Trace,
-    Work,
     covered,
     disjoint_spans,
+    many,
+    on_random_traces,
     spans,
+    tables,
+    trace_of,
     work,
 )
 
-# Each example asks a run of its own, so the fixture may serve all of them.
-on_random_traces = settings(
-    max_examples=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    derandomize=True,
-)
 calls = st.lists(
     st.builds(Call, st.integers(0, 1), st.integers(0, 1), spans), max_size=5
+)
+ALL_KINDS = ("kernel", "kernel", "graph_launch", "memcpy", "memset")
+stepped = st.builds(
+    Trace, work(ALL_KINDS, ("gemm", "ncclKernel")), calls, disjoint_spans()
 )
 
 
 @on_random_traces
-@given(
-    work(
-        ("kernel", "kernel", "graph_launch", "memcpy", "memset"),
-        processes=2,
-        devices=2,
-        names=("gemm", "ncclKernel"),
-    ),
-    calls,
-    disjoint_spans(),
-)
-def test_parts_of_a_step(
-    query_rows: QueryRows,
-    activity: list[Work],
-    host: list[Call],
-    steps: list[tuple[int, int]],
-) -> None:
-    trace = Trace(activity, host, steps)
-    rows = query_rows("steps.breakdown", trace.tables(), window="all")
-    devices = {w.device for w in activity if w.process == 0}
-    assert len(rows) == len(steps) * max(len(devices), 1)
+@given(many(stepped))
+def test_parts_of_a_step(query_rows: QueryRows, traces: list[Trace]) -> None:
+    rows = query_rows("steps.breakdown", tables(traces), window="all")
+    used = [len({w.device for w in t.work if w.process == 0}) for t in traces]
+    assert len(rows) == sum(
+        len(t.steps) * max(count, 1) for t, count in zip(traces, used, strict=True)
+    )
     layers = {
         "kernel_ns": ("kernel", "gemm"),
         "communication_ns": ("kernel", "ncclKernel"),
@@ -55,18 +47,115 @@ def test_parts_of_a_step(
         "fill_ns": ("memset", None),
     }
     for row in rows:
-        left = set(range(*steps[row["step_index"]]))
+        trace, _ = trace_of(traces, row["process_id"])
+        own = Trace([w for w in trace.work if w.process == 0])
+        left = set(range(*trace.steps[row["step_index"]]))
         assert row["duration_ns"] == len(left)
         for column, (kind, name) in layers.items():
-            mine = covered(
-                w.span
-                for w in activity
-                if (w.process, w.device) == (0, row["device_id"])
-                and w.activity == kind
-                and name in (w.name, None)
-            )
+            device = -1 if row["device_id"] is None else row["device_id"] % 2
+            mine = own.on(device, kind, name=name)
             assert row[column] == len(left & mine), column
             left -= mine
-        api = covered(c.span for c in host if c.process == 0)
+        api = covered(c.span for c in trace.calls if c.process == 0)
         assert row["api_ns"] == len(left & api)
         assert row["idle_ns"] == len(left - api)
+
+
+@st.composite
+def launched(draw: st.DrawFn) -> Trace:
+    """Draw work, most of it with a launch call, and calls that synchronize."""
+    kinds = draw(st.sampled_from([("kernel", "kernel", "memcpy"), ALL_KINDS]))
+    numbered = [
+        replace(w, process=0, correlation=number)
+        for number, w in enumerate(draw(work(kinds)))
+    ]
+    host = [
+        Call(0, draw(st.integers(0, 1)), draw(spans), correlation=w.correlation)
+        for w in numbered
+        if draw(st.integers(0, 4))
+    ]
+    waits = st.builds(
+        Call, st.just(0), st.integers(0, 1), spans, st.just("cudaStreamSynchronize")
+    )
+    return Trace(
+        numbered,
+        [*host, *draw(st.lists(waits, max_size=3))],
+        draw(disjoint_spans()),
+        draw(st.lists(spans, max_size=2)),
+    )
+
+
+@pytest.mark.parametrize("each", ["device", "step", "window"])
+@on_random_traces
+@given(traces=many(launched()))
+def test_causes_of_idle_time(
+    query_rows: QueryRows, traces: list[Trace], each: str
+) -> None:
+    rows = query_rows(
+        "gpu.idle_attribution",
+        tables(traces),
+        window="10:35" if each == "window" else None,
+        parameters={"each": "step" if each == "step" else "device"},
+    )
+    assert len(rows) == sum(
+        len(t.devices) * (len(t.steps) if each == "step" else 1) for t in traces
+    )
+    for row in rows:
+        trace, device = trace_of(traces, row["device_id"])
+        window = {"device": trace.window(device), "window": range(10, 35)}.get(each)
+        if window is None:
+            window = range(*trace.steps[row["step_index"]])
+        graphs = row["graphs_are_work"]
+        assert graphs == any(
+            (w.device, w.activity) == (device, "graph_launch")
+            and (each != "window" or (w.span[0] < 35 and w.span[1] > 10))
+            for w in trace.work
+        )
+        busy = trace.on(device, *(ALL_KINDS if graphs else ["kernel"]))
+        causes = Counter(cause(now, trace, device) for now in set(window) - busy)
+        assert row["window_ns"] == len(window)
+        assert row["not_computing_ns"] == causes.total()
+        found = {name: row[f"{name}_ns"] for name in CAUSES if row[f"{name}_ns"]}
+        assert found == causes
+
+
+CAUSES = (
+    "copy",
+    "capture_artifact",
+    "synchronization",
+    "launch_in_flight",
+    "host_late",
+    "dependency",
+    "unknown",
+)
+
+
+def cause(now: int, trace: Trace, device: int) -> str:
+    """Return why no kernel runs at an instant, by the rule as it is written."""
+
+    def holds(span: Span) -> bool:
+        return span[0] <= now < span[1]
+
+    mine = [w for w in trace.work if w.device == device]
+    if any(holds(w.span) for w in mine):
+        return "copy"
+    if any(holds(span) for span in trace.overhead):
+        return "capture_artifact"
+    following = sorted(
+        (w for w in mine if w.span[0] > now and w.span[1] > w.span[0]),
+        key=lambda w: (w.span[0], -w.span[1], w.activity, w.correlation),
+    )
+    calls_of = (
+        c for w in following[:1] for c in trace.calls if c.correlation == w.correlation
+    )
+    call = next(calls_of, None)
+    if call is None:
+        return "unknown"
+    waits = [
+        c for c in trace.calls if c.thread == call.thread and c.correlation is None
+    ]
+    if any(holds(wait.span) for wait in waits):
+        return "synchronization"
+    if holds(call.span):
+        return "launch_in_flight"
+    return "host_late" if now < call.span[0] else "dependency"

@@ -10,6 +10,16 @@ import pytest
 
 from tracekit.cli import main
 
+# Root reads everything, so it gives its capabilities up; it stays the owner of what
+# it owns. Others have none, and nothing happens.
+WITHOUT_PRIVILEGE = """
+import ctypes
+_header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+_none = (ctypes.c_uint32 * 6)()
+assert ctypes.CDLL(None).capset(_header, _none) == 0
+"""
+_OTHER_USER = 65534
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -71,3 +81,10 @@ def finish(process: subprocess.Popen[bytes]) -> Ran:
     """Wait for a command that was started."""
     out, err = process.communicate(timeout=120)
     return Ran(process.returncode, out, err.decode())
+
+
+def take_away(path: Path) -> None:
+    """Make a path one that a process without privilege may not read or write."""
+    path.chmod(0o700 if os.geteuid() == 0 else 0)
+    if os.geteuid() == 0:
+        os.chown(path, _OTHER_USER, _OTHER_USER)

@@ -185,6 +185,8 @@ _TABLES: Sequence[tuple[str, str, str]] = (
     ),
     ("CUDNN_EVENTS", "@2020", f"{_CALL} nameId"),
     ("CUBLAS_EVENTS", "@2020", f"{_CALL} nameId"),
+    ("MPI_RANKS", "@3.0.0", "globalTid rank"),
+    ("MPI_P2P_EVENTS", "@3.0.0", f"{_CALL} textId commHandle tag remoteRank size"),
     (
         "MPI_COLLECTIVES_EVENTS",
         "@3.0.0",

@@ -107,31 +107,39 @@ def megabytes(name: str) -> Cell:
     return of
 
 
-def with_recorded_ids(run: Run, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Add recorded ids and the name of the device, which reports print."""
-    tables = {
-        name: [
-            row for file in run.files(name) for row in pq.read_table(file).to_pylist()
-        ]
-        for name in ("process", "thread", "context", "device")
-    }
-    pids = {row["process_id"]: row["os_pid"] for row in tables["process"]}
-    tids = {row["thread_id"]: row["os_tid"] for row in tables["thread"]}
-    names = {row["device_id"]: row["name"] for row in tables["device"]}
-    ordinals = {
-        (row["process_id"], row["device_id"]): row["cuda_ordinal"]
-        for row in tables["context"]
-    }
+def with_thread_numbers(run: Run, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Add the recorded numbers of process and thread, which reports print."""
+    pids = {row["process_id"]: row["os_pid"] for row in _rows(run, "process")}
+    tids = {row["thread_id"]: row["os_tid"] for row in _rows(run, "thread")}
     return [
         {
             **row,
             "os_pid": pids[row["process_id"]],
             "os_tid": tids.get(row.get("thread_id")),
-            "cuda_ordinal": ordinals[row["process_id"], row["device_id"]],
-            "device_name": names[row["device_id"]],
         }
         for row in rows
     ]
+
+
+def with_recorded_ids(run: Run, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Add recorded ids and the name of the device, which reports print."""
+    names = {row["device_id"]: row["name"] for row in _rows(run, "device")}
+    ordinals = {
+        (row["process_id"], row["device_id"]): row["cuda_ordinal"]
+        for row in _rows(run, "context")
+    }
+    return [
+        {
+            **row,
+            "cuda_ordinal": ordinals[row["process_id"], row["device_id"]],
+            "device_name": names[row["device_id"]],
+        }
+        for row in with_thread_numbers(run, rows)
+    ]
+
+
+def _rows(run: Run, table: str) -> list[Row]:
+    return [row for file in run.files(table) for row in pq.read_table(file).to_pylist()]
 
 
 def _count_of(row: Row) -> str:

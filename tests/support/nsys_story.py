@@ -8,13 +8,14 @@ before it is NULL.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.support.nsys_counters import COUNTERS
+
 Row = dict[str, Any]
 
 _HOST = 1 << 48
 PID = 4242
 _PROCESS = _HOST | PID << 24
 _MAIN, _HELPER = _PROCESS | 4242, _PROCESS | 4250
-_GPU_TYPE = _HOST
 
 _STRINGS = (
     "",
@@ -68,6 +69,7 @@ def _nvtx(kind: int, start: int, end: int | None, **more: object) -> Row:
 
 
 ROWS: Mapping[str, Sequence[Row]] = {
+    **COUNTERS,
     "StringIds": [{"id": number, "value": text} for text, number in _ID.items()],
     "PROCESSES": [{"globalPid": _PROCESS, "pid": PID, "name": "python3"}],
     "ThreadNames": [
@@ -326,76 +328,6 @@ ROWS: Mapping[str, Sequence[Row]] = {
             **_call(60, 90, 0),
             "nameId": _ID["CUDA profiling data flush"],
             "returnValue": 0,
-        }
-    ],
-    "GENERIC_EVENT_SOURCES": [
-        {"sourceId": 1, "data": '{"Name":"GpuMetrics"}'},
-        {"sourceId": 2, "data": '{"Name":"FTrace"}'},
-    ],
-    "GENERIC_EVENT_TYPES": [
-        {"typeId": _GPU_TYPE, "sourceId": 1, "data": '{"Name":"GPU Metrics [0]"}'},
-        {"typeId": 2 << 48, "sourceId": 2, "data": '{"Name":"sched:sched_switch"}'},
-    ],
-    "GENERIC_EVENTS": [
-        {
-            "rawTimestamp": 800,
-            "timestamp": 800,
-            "typeId": _GPU_TYPE,
-            "data": '{"GPC Clock Frequency [MHz]":"1530000000",'
-            '"SMs Active [Throughput %]":"55"}',
-        },
-        {
-            "rawTimestamp": 801,
-            "timestamp": 801,
-            "typeId": 2 << 48,
-            "data": '{"common_pid":"17"}',
-        },
-    ],
-    "TARGET_INFO_GPU_METRICS": [
-        {
-            "typeId": _GPU_TYPE,
-            "sourceId": _GPU_TYPE,
-            "typeName": "",
-            "metricId": metric,
-            "metricName": name,
-        }
-        for metric, name in (
-            (0, "GPC Clock Frequency [MHz]"),
-            (5, "SMs Active [Throughput %]"),
-        )
-    ],
-    "GPU_METRICS": [
-        {
-            "rawTimestamp": 800,
-            "timestamp": 800,
-            "typeId": _GPU_TYPE,
-            "metricId": metric,
-            "value": value,
-        }
-        for metric, value in ((0, 1_530_000_000), (5, 55))
-    ],
-    "TARGET_INFO_NIC_INFO": [
-        {"GUID": 1, "stateName": "", "nicId": 2, "name": "mlx5_0"}
-    ],
-    "NIC_ID_MAP": [{"nicId": 2, "globalId": 99}],
-    "TARGET_INFO_NETWORK_METRICS": [
-        {
-            "metricsListId": 1,
-            "metricsIdx": 0,
-            "name": "IB: Bytes sent",
-            "description": "",
-            "unit": "B/ms",
-        }
-    ],
-    "NET_NIC_METRIC": [
-        {
-            "start": 700,
-            "end": 810,
-            "globalId": 99,
-            "portId": 1,
-            "metricsListId": 1,
-            "metricsIdx": 0,
-            "value": 12345,
         }
     ],
     "TARGET_INFO_CUDA_STREAM": [

@@ -11,7 +11,8 @@ from tracekit.cli.output import note
 
 def clean(
     place: Annotated[
-        Path, typer.Argument(help="Folder below which caches are removed.")
+        Path,
+        typer.Argument(readable=False, help="Folder below which caches are removed."),
     ] = Path(),
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be removed.")

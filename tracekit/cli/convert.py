@@ -27,12 +27,16 @@ def convert(
     captures: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CAPTURE...", help="Captures; several are the ranks of one job."
+            readable=False,
+            metavar="CAPTURE...",
+            help="Captures; several are the ranks of one job.",
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="RUN", help="The run to make."),
+        typer.Option(
+            "--output", "-o", readable=False, metavar="RUN", help="The run to make."
+        ),
     ] = None,
     tables: Annotated[
         str | None,

@@ -20,7 +20,9 @@ _QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="RUN", help="Keep the run here."),
+        typer.Option(
+            "--output", "-o", readable=False, metavar="RUN", help="Keep the run here."
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

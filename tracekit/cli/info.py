@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def info(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Runs or raw captures.")
+        list[Path],
+        typer.Argument(readable=False, metavar="RUN...", help="Runs or raw captures."),
     ],
     json: Annotated[
         bool, typer.Option("--json", help="The manifests as JSON.")

@@ -19,7 +19,12 @@ class Format(StrEnum):
 
 Runs = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN...", help="Runs or raw captures.", show_default=False),
+    typer.Argument(
+        readable=False,
+        metavar="RUN...",
+        help="Runs or raw captures.",
+        show_default=False,
+    ),
 ]
 OutputFormat = Annotated[
     Format, typer.Option("--format", "-f", help="How the result is written.")

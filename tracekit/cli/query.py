@@ -24,7 +24,10 @@ def query(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="RUN...", help="Runs or raw captures.", show_default=False
+            readable=False,
+            metavar="RUN...",
+            help="Runs or raw captures.",
+            show_default=False,
         ),
     ] = None,
     parameter: Annotated[

@@ -10,9 +10,12 @@ from tracekit.cli.output import note
 
 
 def scrub(
-    capture: Annotated[Path, typer.Argument(help="The capture.")],
+    capture: Annotated[Path, typer.Argument(readable=False, help="The capture.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="The file to make.")
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, metavar="OUT", help="The file to make."
+        ),
     ],
     force: Annotated[
         bool, typer.Option("--force", help="Replace OUT if it exists.")

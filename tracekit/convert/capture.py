@@ -1,6 +1,7 @@
 """A capture on disk: found, decompressed, and identified by its content."""
 
 import hashlib
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,14 +34,24 @@ def check_exists(path: Path) -> None:
         UnreadableTraceError: With the reason.
     """
     try:
-        if path.is_dir():
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
             next(path.iterdir(), None)
+        elif not stat.S_ISREG(kind):
+            # Reading one may wait for ever, and a capture is read more than once.
+            raise UnreadableTraceError(
+                f"{path} is a pipe or a device, no file",
+                hint="write the capture to a file first",
+            )
         else:
             with path.open("rb") as file:
                 if not file.read(1):
-                    raise UnreadableTraceError(f"{path} is empty (0 bytes)")
+                    raise UnreadableTraceError(
+                        f"{path} is empty (0 bytes)", hint="copy or export it again"
+                    )
     except FileNotFoundError:
-        raise UnreadableTraceError(f"{path} does not exist") from None
+        what = "is a link to nothing" if path.is_symlink() else "does not exist"
+        raise UnreadableTraceError(f"{path} {what}") from None
     except OSError as error:
         raise UnreadableTraceError(f"{path}: {error.strerror}") from error
 

@@ -1,11 +1,13 @@
 """What works on this machine: GPU, driver, profilers, permissions."""
 
+import ctypes
 import ctypes.util
 import os
 import platform
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +21,7 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 # From 3 on, an ordinary user may not sample even his own processes.
 _SAMPLING_LIMIT = 2
 _CAP_SYS_ADMIN = 21
+_IMPORTER_NEEDS = "libdw.so.1"
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def examine() -> list[Finding]:
         Finding("python", OK, platform.python_version()),
         _driver(),
         *_gpus(),
-        _nsys(),
+        *_nsys(),
         _program("ncu", "install Nsight Compute to collect hardware counters"),
         _cupti(),
         _counters(),
@@ -76,19 +79,41 @@ def _gpus() -> list[Finding]:
     return found or [Finding("gpu", MISSING, "no NVIDIA GPU")]
 
 
-def _nsys() -> Finding:
+def _nsys() -> list[Finding]:
     advice = "install Nsight Systems, or convert on a machine that has it"
     try:
         found = find_nsys()
     except MissingToolError as error:
-        return Finding("nsys", MISSING, str(error), error.hint or advice)
+        return [Finding("nsys", MISSING, str(error), error.hint or advice)]
     if found is None:
         where = "neither on the PATH nor in the usual folders"
-        return Finding("nsys", MISSING, where, advice)
+        return [Finding("nsys", MISSING, where, advice)]
     if found.failure:
-        return Finding("nsys", LIMITED, f"{found.path}: {found.failure}", advice)
+        return [Finding("nsys", LIMITED, f"{found.path}: {found.failure}", advice)]
     version = version_text(found.version) or "no version told"
-    return Finding("nsys", OK, f"{version} ({found.path})")
+    return [Finding("nsys", OK, f"{version} ({found.path})"), *_nsys_importer()]
+
+
+def _nsys_importer() -> list[Finding]:
+    """Look for what the importer needs: without it `nsys profile` makes no report."""
+    if not sys.platform.startswith("linux") or _loads(_IMPORTER_NEEDS):
+        return []
+    return [
+        Finding(
+            "nsys importer",
+            LIMITED,
+            f"{_IMPORTER_NEEDS} is missing: nsys profile leaves a .qdstrm, no report",
+            "apt install libdw1 (Debian, Ubuntu), or dnf install elfutils-libs",
+        )
+    ]
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def _program(name: str, advice: str) -> Finding:

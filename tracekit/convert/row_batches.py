@@ -9,7 +9,8 @@ import pyarrow as pa
 from tracekit.convert.readers.base import Batch, CaptureLog, Reading
 from tracekit.schema import TABLES
 
-_ROWS = 65_536
+# A row that waits is a dict of a kilobyte or two.
+_ROWS = 16_384
 _SIGN = 1 << 63
 
 
@@ -32,6 +33,7 @@ class RowBatches:
         self._wanted = reading.tables
         self._log: CaptureLog = reading.log
         self._rows: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+        self._complete: set[tuple[str, int]] = set()
         self._written: set[str] = set()
 
     @property
@@ -42,14 +44,16 @@ class RowBatches:
     def add(self, table: str, rank: int, row: dict[str, Any]) -> None:
         """Take a row; columns that it lacks are NULL."""
         if table in self._wanted:
-            self._rows[table, rank].append(row)
+            rows = self._rows[table, rank]
+            rows.append(row)
+            if len(rows) >= _ROWS:
+                self._complete.add((table, rank))
 
     def full(self) -> Iterator[Batch]:
         """Yield the batches that are complete."""
-        for key, rows in self._rows.items():
-            if len(rows) >= _ROWS:
-                yield self._batch(*key, rows)
-                rows.clear()
+        while self._complete:
+            key = self._complete.pop()
+            yield self._batch(*key, self._rows.pop(key))
 
     def rest(self) -> Iterator[Batch]:
         """Yield all rows that are left."""
@@ -60,12 +64,19 @@ class RowBatches:
 
     def _batch(self, table: str, rank: int, rows: list[dict[str, Any]]) -> Batch:
         self._written.add(table)
-        columns = [
-            self._column(table, field, [row.get(field.name) for row in rows])
-            for field in TABLES[table].arrow
-        ]
-        schema = TABLES[table].arrow
-        return Batch(table, rank, pa.RecordBatch.from_arrays(columns, schema=schema))
+        given = set().union(*rows)
+        names, columns = [], []
+        for field in TABLES[table].arrow:
+            names.append(field.name)
+            if field.name in given:
+                values = [row.get(field.name) for row in rows]
+                column = self._column(table, field, values)
+            else:
+                column = pa.nulls(len(rows), field.type)
+            # Text repeats: its batches take a tenth of the room so.
+            is_text = pa.types.is_string(field.type)
+            columns.append(column.dictionary_encode() if is_text else column)
+        return Batch(table, rank, pa.RecordBatch.from_arrays(columns, names=names))
 
     def _column(self, table: str, field: pa.Field, values: list[Any]) -> pa.Array:
         try:

@@ -14,6 +14,7 @@ from tracekit.convert.nsys.scrub_columnar import scrub_columnar
 from tracekit.convert.nsys.scrub_sqlite import scrub_sqlite
 from tracekit.convert.readers import reader_for
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
+from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import UsageError
 from tracekit.store.unfinished import Unfinished, already_there, output_errors
@@ -49,9 +50,11 @@ def scrub(capture: Path, output: Path, *, replace: bool = False) -> list[str]:
         OutputError: The copy cannot be written.
     """
     check_exists(capture)
-    if output.exists() and output.samefile(capture):
-        raise UsageError(f"{output} is the capture itself", hint="give another -o")
-    if not replace and (output.exists() or output.is_symlink()):
+    with output_errors(output.absolute().parent):
+        taken = output.is_symlink() or output.exists()
+        if taken and output.exists() and output.samefile(capture):
+            raise UsageError(f"{output} is the capture itself", hint="give another -o")
+    if taken and not replace:
         raise already_there(output)
     with Unfinished(output.absolute().parent) as unfinished:
         with (
@@ -61,10 +64,9 @@ def scrub(capture: Path, output: Path, *, replace: bool = False) -> list[str]:
             reader = reader_for(plain)
             scrubber = SCRUBBERS.get(reader.name)
             if scrubber is None:
-                known = ", ".join(SCRUBBERS)
                 raise UsageError(
                     f"a capture of the format {reader.name} cannot be scrubbed",
-                    hint=f"those of the formats {known} can",
+                    hint=_what_can_be(reader.name),
                 )
             made = unfinished.folder / "scrubbed"
             withheld = scrubber(plain, made)
@@ -75,6 +77,12 @@ def scrub(capture: Path, output: Path, *, replace: bool = False) -> list[str]:
         f"Left behind: {count:,} {what} ({reason})"
         for (what, reason), count in sorted(withheld.items())
     ]
+
+
+def _what_can_be(name: str) -> str:
+    if name == NsysReportReader.name:
+        return "scrub its export: nsys export -t sqlite --include-blobs=true x.nsys-rep"
+    return f"those of the formats {', '.join(SCRUBBERS)} can"
 
 
 def _compressed(made: Path, suffix: str) -> Path:

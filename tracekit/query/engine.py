@@ -9,8 +9,9 @@ from tracekit.errors import QueryError, TracekitError
 from tracekit.query.answer import Answer
 from tracekit.query.module import QueryModule
 from tracekit.query.scope import Scope
-from tracekit.query.session import Limits, Session
+from tracekit.query.session import Limits, Session, with_reads
 from tracekit.query.window import all_tables, check_scope, show_window
+from tracekit.schema import TABLES
 from tracekit.store.run import Run
 
 
@@ -123,7 +124,13 @@ def _missing(module: QueryModule, run: Run) -> str | None:
     """Return why the module has no answer on this run, or None."""
     needed = module.needs
     if needed:
-        empty = [table for table in needed if not run.manifest.rows(table)]
+        tables = (sorted(with_reads([name]) & TABLES.keys()) for name in needed)
+        empty = [
+            table
+            for names in tables
+            if not any(run.manifest.rows(name) for name in names)
+            for table in names
+        ]
     else:
         wanted = sorted(all_tables(module))
         empty = [] if any(run.manifest.rows(table) for table in wanted) else wanted

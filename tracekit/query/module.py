@@ -16,9 +16,11 @@ A header is the block of `--` lines at the top::
     --   device_id    INTEGER   The device, as in the device table.
 
 `reads` names the tables and views, each with what a window does to it: `rows` takes
-whole rows, `clip` cuts intervals to the window, `lookup` takes everything. `needs`
-names those without which there is no answer (by default every one that is no lookup,
-and any one of them will do). `scope: run` runs the module once over all ranks.
+whole rows, `clip` cuts intervals to the window, `whole` takes everything of the devices
+and processes that were asked for, `lookup` takes everything. `needs` names those
+without which there is no answer (by default every one that is no lookup, and any one of
+them will do; of a view's tables any one will do). `scope: run` runs the module once
+over all ranks.
 """
 
 import re
@@ -29,7 +31,7 @@ from tracekit.errors import QueryError
 from tracekit.schema import Type
 
 _TITLE = re.compile(r"(?P<name>[a-z0-9_.]+): (?P<summary>.+)")
-_READ = re.compile(r"(?P<table>\w+)\s+(?P<membership>rows|clip|lookup)")
+_READ = re.compile(r"(?P<table>\w+)\s+(?P<membership>rows|clip|whole|lookup)")
 _PARAMETER = re.compile(
     r"(?P<name>\w+)\s+(?P<type>[A-Z]+)(?:\s*=\s*(?P<default>\S+))?\s{2,}(?P<help>.+)"
 )
@@ -46,6 +48,7 @@ class Membership(Enum):
 
     ROWS = "rows"
     CLIP = "clip"
+    WHOLE = "whole"
     LOOKUP = "lookup"
 
 
@@ -241,7 +244,9 @@ def _sections(lines: list[str], name: str) -> dict[str, list[str]]:
 def _read(line: str, name: str) -> Read:
     match = _READ.fullmatch(line)
     if match is None:
-        raise QueryError(f"{name}: reads `{line}` is not `<table>  rows|clip|lookup`")
+        raise QueryError(
+            f"{name}: reads `{line}` is not `<table>  rows|clip|whole|lookup`"
+        )
     return Read(match["table"], Membership(match["membership"]))
 
 

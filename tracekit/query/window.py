@@ -21,11 +21,13 @@ _GPU_WORK = ("kernel", "memcpy", "memset", "graph_launch")
 _GPU_VIEWS = {
     "gpu_activity": ("process_id", "device_id", "correlation_id", "start_ns"),
     "launch": ("process_id", "device_id", "correlation_id", "start_ns"),
+    "kernel_annotation": ("process_id", "device_id", "correlation_id", "start_ns"),
 }
 # All views whose rows a scope picks.
 _VIEWS: Mapping[str, tuple[str, ...]] = {
     **_GPU_VIEWS,
     "stable_step": ("process_id", "start_ns"),
+    "user_process": ("process_id", "device_id"),
 }
 TIME_WINDOW = "time_window"
 _MEMBERSHIP = {
@@ -134,7 +136,8 @@ def _scoped(read: Read, window: TimeWindow, scope: Scope, *, cuts: bool) -> str:
             " INNER JOIN main.time_window AS w ON t.device_id = w.device_id"
             f" AND t.start_ns < w.end_ns AND t.end_ns > w.start_ns{where}"
         )
-    conditions += _inside(read.table, columns, window)
+    if read.membership is not Membership.WHOLE:
+        conditions += _inside(read.table, columns, window)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT t.* FROM {source} AS t{where}"
 

@@ -43,7 +43,11 @@ class Run:
 
 def is_run(path: Path) -> bool:
     """Tell whether `path` is a folder with a manifest."""
-    return (path / MANIFEST).is_file()
+    try:
+        return (path / MANIFEST).is_file()
+    except PermissionError:
+        # Who opens the folder says so.
+        return False
 
 
 def open_run(path: Path) -> Run:

@@ -134,7 +134,9 @@ def check_destination(destination: Path, *, replace: bool) -> None:
     """
     if not os.path.lexists(destination):
         return
-    if not (destination / MANIFEST).is_file():
+    with output_errors(destination):
+        is_run = (destination / MANIFEST).is_file()
+    if not is_run:
         raise UsageError(f"{destination} exists and is no run")
     if not replace:
         raise already_there(destination)

@@ -26,9 +26,7 @@ _CHUNK_ROWS = 131_072
 def table_files(folder: Path) -> dict[str, Path]:
     """Return the table files of `folder`, by table."""
     return {
-        path.stem: path
-        for path in sorted(folder.iterdir())
-        if path.suffix in _SUFFIXES and path.is_file()
+        path.stem: path for path in sorted(folder.iterdir()) if path.suffix in _SUFFIXES
     }
 
 
@@ -48,6 +46,9 @@ class ColumnarExport:
         self._files = table_files(folder)
         self._schemas: dict[str, pa.Schema] = {}
         for table, path in self._files.items():
+            if not path.is_file():
+                # A link to nothing, a folder, or a pipe, which may block.
+                raise _incomplete(path, "it is no file")
             try:
                 self._schemas[table] = _schema(path)
             except (pa.ArrowException, OSError) as error:
@@ -155,6 +156,22 @@ class ColumnarExport:
         return text
 
 
+def complete_export(folder: Path, name: str, log: CaptureLog) -> ColumnarExport:
+    """Open an export that holds the table that all others refer to.
+
+    Raises:
+        UnreadableTraceError: It does not, or a file of it is incomplete.
+    """
+    export = ColumnarExport(folder, log)
+    if "StringIds" not in export.tables():
+        raise UnreadableTraceError(
+            f"{name} is incomplete: it holds no StringIds, so its export did not end",
+            hint="export it again: nsys export -t parquetdir --include-blobs=true "
+            "--include-json=true",
+        )
+    return export
+
+
 def _schema(path: Path) -> pa.Schema:
     if path.suffix == ".parquet":
         return pq.read_schema(path)
@@ -172,7 +189,7 @@ def _stream(file: pa.NativeFile) -> pa.ipc.RecordBatchStreamReader:
     return pa.ipc.open_stream(file)
 
 
-def _incomplete(path: Path, error: Exception) -> UnreadableTraceError:
+def _incomplete(path: Path, error: Exception | str) -> UnreadableTraceError:
     reason = str(error).splitlines()[0]
     return UnreadableTraceError(
         f"{path.parent.name}/{path.name} is incomplete, so its export did not end: "

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.export import Export, resolve
 from tracekit.convert.nsys.identity import Identity
 from tracekit.convert.peaks import peak_fp32
@@ -53,14 +54,16 @@ class Devices:
     def __init__(self, export: Export, identity: Identity, log: CaptureLog) -> None:
         self._identity = identity
         self._log = log
-        self._gpus = _gpus(export)
+        self._gpus = _gpus(export, log)
         self._rows: dict[int, dict[str, Any]] = {}
         self._ids: dict[tuple[str, int, int], int] = {}
         self._by_context: dict[tuple[int, int], int] = {}
         self._gpu_of = {
             (row["pid"], row["cudaId"]): row["gpuId"]
-            for row in export.rows("TARGET_INFO_CUDA_DEVICE")
-            if row.get("gpuId") is not None
+            for row in definitions(
+                export, "TARGET_INFO_CUDA_DEVICE", log, integers="pid cudaId gpuId"
+            )
+            if None not in row.values()
         }
         for gpu in self._gpus:
             self._id(("gpu", gpu, 0), self._gpus[gpu])
@@ -139,18 +142,28 @@ class Devices:
         return found
 
 
-def _gpus(export: Export) -> dict[int, dict[str, Any]]:
+def _gpus(export: Export, log: CaptureLog) -> dict[int, dict[str, Any]]:
     """Read the GPUs of the machine, by their number in the export."""
     found: dict[int, dict[str, Any]] = {}
-    for row in export.rows("TARGET_INFO_GPU"):
-        if isinstance(row.get("id"), int):
+    texts = " ".join(_TEXTS.values())
+    integers = " ".join([*_INTEGERS.values(), "computeMajor", "computeMinor"])
+    for row in definitions(
+        export, "TARGET_INFO_GPU", log, integers=f"id {integers}", texts=texts
+    ):
+        if row["id"] is not None:
             found[row["id"]] = _device(row)
     if not found:
         # 2020: the clock is in kHz, and the number is that of CUDA.
-        for row in export.rows("TARGET_INFO_CUDA_GPU"):
-            if isinstance(row.get("deviceId"), int):
-                clock = row.get("clockRate")
-                hertz = clock * 1000 if isinstance(clock, int) else None
+        for row in definitions(
+            export,
+            "TARGET_INFO_CUDA_GPU",
+            log,
+            integers=f"deviceId {integers}",
+            texts=texts,
+        ):
+            if row["deviceId"] is not None:
+                clock = row["clockRate"]
+                hertz = None if clock is None else clock * 1000
                 found[row["deviceId"]] = _device({**row, "clockRate": hertz})
     return dict(sorted(found.items()))
 
@@ -174,14 +187,14 @@ def _device(row: dict[str, Any]) -> dict[str, Any]:
         name: row[source]
         for name, source in _INTEGERS.items()
         # A size of 0 is how an export writes "unknown".
-        if isinstance(row.get(source), int) and row[source] > 0
+        if row[source] is not None and row[source] > 0
     }
     for name, source in _TEXTS.items():
-        value = row.get(source)
-        if isinstance(value, str) and value and value != _NO_UUID:
+        value = row[source]
+        if value and value != _NO_UUID:
             device[name] = value
-    major, minor = row.get("computeMajor"), row.get("computeMinor")
-    if isinstance(major, int) and isinstance(minor, int) and major > 0:
+    major, minor = row["computeMajor"], row["computeMinor"]
+    if major is not None and minor is not None and major > 0:
         device["compute_capability"] = f"{major}.{minor}"
         if "sm_count" in device and "max_clock_hz" in device:
             peak = peak_fp32((major, minor), device["sm_count"], device["max_clock_hz"])

@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from tracekit.convert.distinct import map_distinct
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.environment import Environment
 from tracekit.convert.nsys.export import Export, resolve
 from tracekit.convert.nsys.strings import Strings
-from tracekit.convert.ranks import rank_in_environment, rank_in_name
+from tracekit.convert.ranks import is_rank, rank_in_environment, rank_in_name
 from tracekit.convert.readers.base import CaptureLog, RankFacts
 from tracekit.schema import HOST_RANK
 
@@ -50,13 +51,17 @@ class Identity:
         }
         self._names = {
             row["globalPid"] >> _PID_SHIFT: row["name"]
-            for row in export.rows("PROCESSES")
-            if isinstance(row.get("globalPid"), int)
+            for row in definitions(
+                export, "PROCESSES", log, integers="globalPid", texts="name"
+            )
+            if row["globalPid"] is not None
         }
         self._threads = {
             row["globalTid"]: row["nameId"]
-            for row in export.rows("ThreadNames")
-            if isinstance(row.get("globalTid"), int)
+            for row in definitions(
+                export, "ThreadNames", log, integers="globalTid nameId"
+            )
+            if row["globalTid"] is not None
         }
         self._strings = strings
         self._by_thread_name = self._ranks_of_threads(export)
@@ -204,10 +209,10 @@ class Identity:
     def _ranks_of_threads(self, export: Export) -> dict[int, int]:
         """Read the rank that MPI gave each process, where several differ."""
         ranks: dict[int, int] = {}
-        for row in export.rows("MPI_RANKS"):
-            if isinstance(row.get("globalTid"), int) and isinstance(
-                row.get("rank"), int
-            ):
+        for row in definitions(
+            export, "MPI_RANKS", self._log, integers="globalTid rank"
+        ):
+            if row["globalTid"] is not None and is_rank(row["rank"]):
                 ranks[row["globalTid"] >> _PID_SHIFT] = row["rank"]
         for global_tid, name in self._threads.items():
             match = _RANK_OF_THREAD.fullmatch(self._strings.text(name) or "")

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tracekit.convert.narrowing import narrow, within
 from tracekit.convert.nsys.export import Export, resolve
 from tracekit.convert.nsys.fields import EventTable, Field, Lookups
 from tracekit.convert.readers.base import Batch, CaptureLog
@@ -73,12 +74,21 @@ def table_rows(
         if column is None:
             column = pa.nulls(count, field.type)
         elif column.type != field.type and not pa.types.is_dictionary(column.type):
-            column = _narrow(column, field.type)
+            column = narrow(column, field.type)
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, table.arrow.names)
 
 
 def rows_of(table: Table, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    """Return rows given one by one as a batch of `table`."""
+    return pa.RecordBatch.from_pylist(
+        [
+            {
+                field.name: within(row.get(field.name), field.type)
+                for field in table.arrow
+            }
+            for row in rows
+        ],
     """Return rows given one by one as a batch of `table`.
 
     A value that its column cannot hold is NULL.
@@ -173,13 +183,3 @@ def _keep(
         return raw
     log.skip(source, keep.reason, dropped)
     return raw.filter(mask)
-
-
-def _narrow(column: pa.Array, to: pa.DataType) -> pa.Array:
-    """Cast to a smaller type; a number that does not fit becomes NULL."""
-    try:
-        return column.cast(to)
-    except pa.ArrowInvalid:
-        limit = 2**31
-        fits = pc.and_(pc.less(column, limit), pc.greater_equal(column, -limit))
-        return pc.if_else(fits, column, pa.scalar(None, column.type)).cast(to)

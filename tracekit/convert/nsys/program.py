@@ -27,8 +27,11 @@ INSTALL_PATTERNS = (
     "/usr/lib/*/nsight-systems/target-linux-*/nsys",
     "/opt/nvidia/hpc_sdk/*/*/profilers/Nsight_Systems/bin/nsys",
 )
+ROOT = Path("/")
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 _START_S = 30
+# What a shell and the loader end with; any other status is one that nsys chose.
+_NOT_STARTED = (126, 127)
 
 Version = tuple[int, ...]
 
@@ -105,7 +108,7 @@ def _on_path() -> Iterator[Path]:
 
 def _in_usual_folders() -> Iterable[Path]:
     for pattern in INSTALL_PATTERNS:
-        yield from sorted(Path("/").glob(pattern.removeprefix("/")))
+        yield from sorted(ROOT.glob(pattern.removeprefix("/")))
 
 
 def _is_program(path: Path) -> bool:
@@ -129,7 +132,7 @@ def _examined(path: Path) -> Nsys:
     match = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
     if match:
         return Nsys(path, tuple(int(part) for part in match[1].split(".")))
-    if done.returncode:
+    if done.returncode < 0 or done.returncode in _NOT_STARTED:
         text = (done.stderr.strip() or done.stdout.strip()).splitlines()
         return Nsys(path, (), text[-1] if text else f"status {done.returncode}")
     return Nsys(path, ())

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracekit.convert.nsys.absence import explain_absence
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.devices import Devices
 from tracekit.convert.nsys.environment import (
     Environment,
@@ -54,6 +55,8 @@ _READ_ELSEWHERE = frozenset(
         "UnwindMethodType",
     }
 )
+# The columns that together name a process.
+_PROCESS = "hwId vmId processId"
 
 
 def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
@@ -80,7 +83,7 @@ def read_export(export: Export, reading: Reading) -> Iterator[Batch]:
         if batch.table in tables:
             seen.add(batch.table)
             yield batch
-    for batch in _definitions(export, lookups, environment, len(listed)):
+    for batch in _definitions(export, lookups, environment, len(listed), log):
         if batch.table in tables and batch.rows.num_rows:
             seen.add(batch.table)
             yield batch
@@ -106,7 +109,11 @@ def _events(
 
 
 def _definitions(
-    export: Export, lookups: Lookups, environment: Environment, listed: int
+    export: Export,
+    lookups: Lookups,
+    environment: Environment,
+    listed: int,
+    log: CaptureLog,
 ) -> Iterator[Batch]:
     """Yield what describes the processes and devices that were met.
 
@@ -114,10 +121,10 @@ def _definitions(
     """
     identity = lookups.identity
     contexts: dict[int, list[dict[str, Any]]] = {}
-    for rank, row in _contexts(export, lookups):
+    for rank, row in _contexts(export, lookups, log):
         contexts.setdefault(rank, []).append(row)
     streams: dict[int, list[dict[str, Any]]] = {}
-    for rank, row in _streams(export, identity):
+    for rank, row in _streams(export, identity, log):
         streams.setdefault(rank, []).append(row)
     processes: dict[int, list[dict[str, Any]]] = {}
     for rank, row in identity.known_processes():
@@ -137,44 +144,68 @@ def _definitions(
     device = TABLES["device"]
     yield Batch("device", HOST_RANK, rows_of(device, lookups.devices.rows()[listed:]))
     yield Batch(
-        "diagnostic", rank, rows_of(TABLES["diagnostic"], _messages(export, identity))
+        "diagnostic",
+        rank,
+        rows_of(TABLES["diagnostic"], _messages(export, identity, log)),
     )
     yield Batch("run_fact", rank, rows_of(TABLES["run_fact"], _facts(environment)))
 
 
-def _contexts(export: Export, lookups: Lookups) -> Iterator[tuple[int, dict[str, Any]]]:
+def _contexts(
+    export: Export, lookups: Lookups, log: CaptureLog
+) -> Iterator[tuple[int, dict[str, Any]]]:
     identity = lookups.identity
     # Until 2024 the table had another name and fewer columns.
     for table in ("TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM"):
-        for row in export.rows(table):
+        for row in definitions(
+            export,
+            table,
+            log,
+            integers=f"{_PROCESS} contextId deviceId nullStreamId streamId"
+            " parentContextId isGreenContext",
+        ):
             key = _process_key(row)
             process_id = identity.met(key)
             if process_id is None:
                 continue
-            green = row.get("isGreenContext")
+            green, ordinal = row["isGreenContext"], row["deviceId"]
+            stream = row["nullStreamId"]
             yield (
                 identity.rank(key),
                 {
                     "process_id": process_id,
                     "context_id": row["contextId"],
-                    "device_id": lookups.devices.device(key, row["deviceId"]),
-                    "cuda_ordinal": row["deviceId"],
-                    "null_stream_id": row.get("nullStreamId", row.get("streamId")),
-                    "parent_context_id": row.get("parentContextId") or None,
+                    "device_id": None
+                    if ordinal is None
+                    else lookups.devices.device(key, ordinal),
+                    "cuda_ordinal": ordinal,
+                    "null_stream_id": row["streamId"] if stream is None else stream,
+                    "parent_context_id": row["parentContextId"] or None,
                     "is_green": None if green is None else bool(green),
                 },
             )
 
 
 def _streams(
-    export: Export, identity: Identity
+    export: Export, identity: Identity, log: CaptureLog
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     # The names that the program gave through NVTX.
     names = {
-        (_process_key(row), row.get("contextId"), row.get("streamId")): row.get("name")
-        for row in export.rows("TARGET_INFO_NVTX_CUDA_STREAM")
+        (_process_key(row), row["contextId"], row["streamId"]): row["name"]
+        for row in definitions(
+            export,
+            "TARGET_INFO_NVTX_CUDA_STREAM",
+            log,
+            integers=f"{_PROCESS} contextId streamId",
+            texts="name",
+        )
     }
-    for row in export.rows("TARGET_INFO_CUDA_STREAM"):
+    for row in definitions(
+        export,
+        "TARGET_INFO_CUDA_STREAM",
+        log,
+        integers=f"{_PROCESS} contextId streamId priority flag",
+    ):
         key = _process_key(row)
         process_id = identity.met(key)
         if process_id is not None:
@@ -182,21 +213,19 @@ def _streams(
                 identity.rank(key),
                 {
                     "process_id": process_id,
-                    "context_id": row.get("contextId"),
-                    "stream_id": row.get("streamId"),
-                    "name": names.get((key, row.get("contextId"), row.get("streamId"))),
+                    "context_id": row["contextId"],
+                    "stream_id": row["streamId"],
+                    "name": names.get((key, row["contextId"], row["streamId"])),
                     # Written unsigned: -3 is 4294967293.
-                    "priority": _signed(row.get("priority")),
-                    "kind": STREAM_KINDS.get(row.get("flag", -1)),
+                    "priority": _signed(row["priority"]),
+                    "kind": STREAM_KINDS.get(row["flag"]),
                 },
             )
 
 
 def _process_key(row: dict[str, Any]) -> int:
     return int(
-        (row.get("hwId") or 0) << 32
-        | (row.get("vmId") or 0) << 24
-        | (row.get("processId") or 0)
+        (row["hwId"] or 0) << 32 | (row["vmId"] or 0) << 24 | (row["processId"] or 0)
     )
 
 
@@ -204,16 +233,24 @@ def _signed(value: int | None) -> int | None:
     return value - 2**32 if value is not None and value >= 2**31 else value
 
 
-def _messages(export: Export, identity: Identity) -> list[dict[str, Any]]:
+def _messages(
+    export: Export, identity: Identity, log: CaptureLog
+) -> list[dict[str, Any]]:
     return [
         {
-            "time_ns": row.get("timestamp"),
-            "severity": _SEVERITIES.get(row.get("severity", 0), "info"),
+            "time_ns": row["timestamp"],
+            "severity": _SEVERITIES.get(row["severity"], "info"),
             "source": "profiler",
-            "text": row.get("text"),
-            "process_id": identity.met((row.get("globalPid") or 0) >> 24),
+            "text": row["text"],
+            "process_id": identity.met((row["globalPid"] or 0) >> 24),
         }
-        for row in export.rows("DIAGNOSTIC_EVENT")
+        for row in definitions(
+            export,
+            "DIAGNOSTIC_EVENT",
+            log,
+            integers="timestamp severity globalPid",
+            texts="text",
+        )
     ]
 
 

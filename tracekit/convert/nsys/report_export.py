@@ -38,7 +38,11 @@ _UNKNOWN_TYPE = re.compile(
     re.I,
 )
 _USAGE = re.compile(r"^\s*usage: nsys", re.I | re.M)
-_NO_LIBRARY = re.compile(r"error while loading shared libraries: (?P<name>[^\s:]+)")
+# The loader's words, with its prefix or, where a library is opened later, without.
+_NO_LIBRARY = re.compile(
+    r"error while loading shared libraries: (?P<started>[^\s:]+)"
+    r"|(?P<opened>lib[\w.+-]+\.so[\w.]*): cannot open shared object file"
+)
 _NO_IMPORTER = "Unable to retrieve the importer version"
 _NEWER = re.compile(
     r"newer version|version [^\n]*(is )?not supported|unsupported [^\n]*version"
@@ -226,7 +230,8 @@ def _tell_what_was_lost(attempt: _Attempt, nsys: Nsys, log: CaptureLog) -> None:
 
 
 def _tell_of_age(nsys: Nsys, written_by: Version, log: CaptureLog) -> None:
-    if _is_newer(written_by, nsys.version):
+    # Builds that come with other products tell another third number than they export.
+    if _is_newer(written_by[:2], nsys.version):
         log.diagnose(
             "warning",
             f"the report was written by nsys {version_text(written_by)} and exported "
@@ -245,11 +250,15 @@ def _explained(
         [str(nsys.path), *attempt.arguments(f"{report.stem}_pqtdir", report.name)]
     )
     printed = ended.quoted
-    library = _NO_LIBRARY.search(ended.printed)
+    library = library_named_in(ended.printed)
     if library:
-        return missing_library(nsys, library["name"], printed)
+        return missing_library(nsys, library, printed)
     if _NO_IMPORTER in ended.printed:
-        return missing_library(nsys, "libdw.so.1", printed)
+        return MissingToolError(
+            f"the importer of {nsys} does not start, mostly because libdw.so.1 is "
+            f"missing{printed}",
+            hint=_install("libdw.so.1"),
+        )
     if _NO_SPACE.search(ended.printed):
         return OutputError(
             f"the disk filled up while {nsys} exported {report.name}{printed}",
@@ -277,18 +286,20 @@ def _explained(
 
 def missing_library(nsys: Nsys, library: str, printed: str) -> MissingToolError:
     """Return the error for a shared library that nsys needs and that is not there."""
-    debian, red_hat = _PACKAGES.get(library, ("", ""))
-    if debian:
-        hint = f"apt install {debian} (Debian, Ubuntu), or dnf install {red_hat}"
-    else:
-        hint = f"install the package that holds {library}: apt-file search {library}"
     return MissingToolError(
         f"{nsys} cannot run: the shared library {library} is missing{printed}",
-        hint=hint,
+        hint=_install(library),
     )
+
+
+def _install(library: str) -> str:
+    debian, red_hat = _PACKAGES.get(library, ("", ""))
+    if debian:
+        return f"apt install {debian} (Debian, Ubuntu), or dnf install {red_hat}"
+    return f"install the package that holds {library}: apt-file search {library}"
 
 
 def library_named_in(text: str) -> str | None:
     """Return the shared library that a program's message says is missing."""
     match = _NO_LIBRARY.search(text)
-    return match["name"] if match else None
+    return match["started"] or match["opened"] if match else None

@@ -1,5 +1,6 @@
 """Sampled values: GPU metrics, network adapters, CPU scheduling and call stacks."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.export import Export
 from tracekit.convert.nsys.fields import (
     Drop,
@@ -60,9 +62,9 @@ _BLOCK_ROWS = 65_536
 
 def read_samples(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Batch]:
     """Yield counter samples, CPU slices and CPU samples."""
-    yield from _gpu_metrics(export, lookups)
+    yield from _gpu_metrics(export, lookups, log)
     yield from _generic_gpu_metrics(export, lookups, log)
-    yield from _network(export, lookups)
+    yield from _network(export, lookups, log)
     yield from _slices(export, lookups)
     yield from map_table(_SAMPLES, export, lookups, log)
 
@@ -76,10 +78,16 @@ def read_stacks(lookups: Lookups) -> Iterator[Batch]:
         yield Batch(table.name, rank, table_rows(table, frames.num_rows, columns))
 
 
-def _gpu_metrics(export: Export, lookups: Lookups) -> Iterator[Batch]:
+def _gpu_metrics(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Batch]:
     names: dict[tuple[int, int], tuple[str, str | None]] = {}
-    for row in export.rows("TARGET_INFO_GPU_METRICS"):
-        names[row["typeId"], row["metricId"]] = _metric(str(row["metricName"]))
+    for row in definitions(
+        export,
+        "TARGET_INFO_GPU_METRICS",
+        log,
+        integers="typeId metricId",
+        texts="metricName",
+    ):
+        names[row["typeId"], row["metricId"]] = _metric(row["metricName"] or "unnamed")
     wanted = ("timestamp", "typeId", "metricId", "value")
     if not set(wanted) <= export.columns("GPU_METRICS"):
         return
@@ -89,6 +97,9 @@ def _gpu_metrics(export: Export, lookups: Lookups) -> Iterator[Batch]:
         types = raw.column("typeId").dictionary_encode()
         type_of = types.dictionary.to_pylist()
         # Few types and metrics, many rows: each pair is looked up once.
+        metrics = pc.bit_wise_and(raw.column("metricId"), 0xFFFFFFFF)
+        keys = pc.bit_wise_or(
+            pc.shift_left(types.indices.cast(pa.int64()), 32), metrics
         keys = pc.add(
             pc.shift_left(types.indices.cast(pa.int64()), 32),
             pc.bit_wise_and(raw.column("metricId"), 0xFFFFFFFF),
@@ -112,7 +123,7 @@ def _gpu_metrics(export: Export, lookups: Lookups) -> Iterator[Batch]:
                 "time_ns": raw.column("timestamp"),
                 "metric": map_distinct(keys, lambda key: name(key)[0], pa.string()),
                 "unit": map_distinct(keys, lambda key: name(key)[1], pa.string()),
-                "value": raw.column("value").cast(pa.float64()),
+                "value": raw.column("value").cast(pa.float64(), safe=False),
             },
         )
         yield Batch(table.name, HOST_RANK, rows)
@@ -156,7 +167,9 @@ def _generic_gpu_metrics(
                     {
                         "host": host,
                         "source": "gpu",
-                        "device_id": lookups.devices.gpu(type_id & _GPU_OF_TYPE),
+                        "device_id": None
+                        if type_id is None
+                        else lookups.devices.gpu(type_id & _GPU_OF_TYPE),
                         "time_ns": time_ns,
                         "metric": metric,
                         "unit": unit,
@@ -207,42 +220,62 @@ def _numbers(data: str | None) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for name, value in found.items():
         try:
-            numbers[name] = float(value)
-        except (TypeError, ValueError):
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
             continue
+        if math.isfinite(number):
+            numbers[name] = number
     return numbers
 
 
-def _network(export: Export, lookups: Lookups) -> Iterator[Batch]:
+def _network(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Batch]:
     """Read the metrics of network adapters: `--nic-metrics=true`."""
     names = {
-        (row["metricsListId"], row["metricsIdx"]): (row.get("name"), row.get("unit"))
-        for row in export.rows("TARGET_INFO_NETWORK_METRICS")
+        (row["metricsListId"], row["metricsIdx"]): (row["name"], row["unit"])
+        for row in definitions(
+            export,
+            "TARGET_INFO_NETWORK_METRICS",
+            log,
+            integers="metricsListId metricsIdx",
+            texts="name unit",
+        )
     }
-    nic_of = {row["globalId"]: row["nicId"] for row in export.rows("NIC_ID_MAP")}
+    nic_of = {
+        row["globalId"]: row["nicId"]
+        for row in definitions(export, "NIC_ID_MAP", log, integers="globalId nicId")
+    }
     titles = {
-        row["nicId"]: row.get("name") for row in export.rows("TARGET_INFO_NIC_INFO")
+        row["nicId"]: row["name"]
+        for row in definitions(
+            export, "TARGET_INFO_NIC_INFO", log, integers="nicId", texts="name"
+        )
     }
     table = TABLES["counter_sample"]
     host = lookups.identity.only_host()
     block: list[dict[str, Any]] = []
-    for row in export.rows("NET_NIC_METRIC"):
+    for row in definitions(
+        export,
+        "NET_NIC_METRIC",
+        log,
+        integers="start end globalId portId metricsListId metricsIdx",
+        reals="value",
+    ):
         metric, unit = names.get(
-            (row.get("metricsListId"), row.get("metricsIdx")),
-            (f"metric {row.get('metricsIdx')}", None),
+            (row["metricsListId"], row["metricsIdx"]),
+            (f"metric {row['metricsIdx']}", None),
         )
-        nic = nic_of.get(row.get("globalId"), row.get("globalId"))
+        nic = nic_of.get(row["globalId"], row["globalId"])
         instance = titles.get(nic) or f"nic {nic}"
-        port = row.get("portId")
+        port = row["portId"]
         block.append(
             {
                 "host": host,
                 "source": "nic",
                 "instance": instance if port is None else f"{instance} port {port}",
-                "time_ns": row.get("end", row.get("start")),
+                "time_ns": row["start"] if row["end"] is None else row["end"],
                 "metric": metric,
                 "unit": unit,
-                "value": row.get("value"),
+                "value": row["value"],
             }
         )
         if len(block) >= _BLOCK_ROWS:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from tracekit.convert.nsys.columnar_export import ColumnarExport, plain
+from tracekit.convert.nsys.columnar_export import ColumnarExport, complete_export, plain
 from tracekit.convert.nsys.environment import read_environment
 from tracekit.convert.nsys.share_payload import Payloads
 from tracekit.convert.nsys.share_rules import PAIRS, STRINGS, Rows, Rule, Text, rule_for
@@ -29,7 +29,7 @@ def scrub_columnar(capture: Path, target: Path) -> Counter[tuple[str, str]]:
         OSError: The copy cannot be written.
     """
     log = CaptureLog()
-    export = ColumnarExport(capture, log)
+    export = complete_export(capture, capture.name, log)
     read_environment(export, log)
     cleaner = Cleaner(log.private)
     target.mkdir()

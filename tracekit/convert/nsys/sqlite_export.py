@@ -22,10 +22,12 @@ from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import UnreadableTraceError
 
 _MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
 _CHUNK_ROWS = 131_072
 _READERS = 2
 _PROBES = 64
 _TIMES = ("start", "timestamp")
+_INT64_LIMIT = 2**63
 
 
 def is_sqlite(path: Path) -> bool:
@@ -39,6 +41,35 @@ def table_names(path: Path) -> frozenset[str]:
     with suppress(sqlite3.Error), closing(_connect(path)) as connection:
         return frozenset(_tables(connection))
     return frozenset()
+
+
+def damage(path: Path) -> str | None:
+    """Return what is wrong with a SQLite file, or None if it can be opened."""
+    cut = _cut(path)
+    if cut is not None:
+        return cut
+    try:
+        with closing(_connect(path)) as connection:
+            _tables(connection)
+    except sqlite3.Error as error:
+        return str(error)
+    return None
+
+
+def _cut(path: Path) -> str | None:
+    """Tell whether a file is shorter than its header says."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    there = path.stat().st_size
+    if len(header) < _HEADER_BYTES:
+        return f"it ends after {there} bytes"
+    page_bytes = int.from_bytes(header[16:18], "big")
+    page_bytes = 65_536 if page_bytes == 1 else page_bytes
+    pages = int.from_bytes(header[28:32], "big")
+    # The count is only valid if the last change was made by a SQLite that keeps it.
+    if header[24:28] != header[92:96] or there >= pages * page_bytes:
+        return None
+    return f"it has {there:,} of {pages * page_bytes:,} bytes"
 
 
 def readonly_uri(path: Path) -> str:
@@ -90,6 +121,9 @@ class SqliteExport:
                     f"short: {beside.name} lies beside it",
                     hint="wait for the export to end, or export it again",
                 )
+        cut = _cut(path)
+        if cut is not None:
+            raise self._damaged(cut)
         try:
             self._connection = _connect(path)
             self._columns = {
@@ -271,7 +305,7 @@ class SqliteExport:
             columns.append(pa.array(cells, column.type))
         return pa.Table.from_arrays(columns, schema=wanted)
 
-    def _damaged(self, error: sqlite3.Error) -> UnreadableTraceError:
+    def _damaged(self, error: sqlite3.Error | str) -> UnreadableTraceError:
         return UnreadableTraceError(
             f"{self._path.name} is not a complete SQLite file: {error}",
             hint="copy or export it again",
@@ -299,6 +333,6 @@ def _fit(cell: Any, kind: pa.DataType) -> tuple[Any, bool]:  # noqa: ANN401 - a 
         return (cell, True) if isinstance(cell, bytes) else (None, False)
     if isinstance(cell, int):
         return cell, True
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**63:
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _INT64_LIMIT:
         return int(cell), True
     return None, False

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tracekit.convert.narrowing import narrow
 from tracekit.convert.nsys.export import Export
 from tracekit.convert.nsys.strings import Strings
 
@@ -43,7 +44,7 @@ class Stacks:
                 yield pa.RecordBatch.from_arrays(
                     [
                         _stack_id(batch.column("id"), table),
-                        batch.column("stackDepth").cast(pa.int32()),
+                        narrow(batch.column("stackDepth"), pa.int32()),
                         self._strings.column(batch.column("symbol")),
                         self._strings.column(batch.column("module")),
                     ],

@@ -9,10 +9,13 @@ from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.mxnet import MxnetReader
 from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
 from tracekit.convert.readers.ncu_csv import NcuCsvReader
+from tracekit.convert.readers.ncu_report import NcuReportReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
+from tracekit.convert.readers.rocpd import RocpdReader
+from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
 from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
@@ -20,12 +23,13 @@ from tracekit.convert.readers.torch_memory_timeline import (
 )
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
 from tracekit.convert.readers.xplane import XPlaneReader
-from tracekit.errors import UnreadableTraceError
+from tracekit.convert.refusal import refusal
 
 READERS: tuple[Reader, ...] = (
     NsysSqliteReader(),
     NsysColumnarReader(),
     NsysReportReader(),
+    NcuReportReader(),
     XPlaneReader(),
     KinetoReader(),
     TensorflowTraceReader(),
@@ -34,6 +38,8 @@ READERS: tuple[Reader, ...] = (
     CntkReader(),
     CntkSummaryReader(),
     NvprofSqliteReader(),
+    Rocprofv3JsonReader(),
+    RocpdReader(),
     NcuCsvReader(),
     TorchExecutionTraceReader(),
     TorchSnapshotReader(),
@@ -56,4 +62,4 @@ def reader_for(capture: Path) -> Reader:
     if reader is not None:
         return reader
     known = ", ".join(reader.name for reader in READERS)
-    raise UnreadableTraceError(f"no reader accepts {capture.name} (tried: {known})")
+    raise refusal(capture, known)

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from tracekit.convert.nsys.columnar_export import ColumnarExport, table_files
+from tracekit.convert.nsys.columnar_export import complete_export, table_files
 from tracekit.convert.nsys.reading import read_export
 from tracekit.convert.readers.base import Batch, Reading
-from tracekit.errors import UnreadableTraceError
 
 _MARKS = frozenset(
     {"StringIds", "META_DATA_EXPORT", "EXPORT_META_DATA", "TARGET_INFO_SYSTEM_ENV"}
@@ -30,13 +29,5 @@ class NsysColumnarReader:
 
     def read(self, capture: Path, reading: Reading) -> Iterator[Batch]:
         """Yield the rows of the wanted tables; see `Reader.read`."""
-        export = ColumnarExport(capture, reading.log)
-        missing = {"StringIds"} - set(export.tables())
-        if missing:
-            raise UnreadableTraceError(
-                f"{reading.name} is incomplete: it holds no StringIds, so its export "
-                "did not end",
-                hint="export it again: nsys export -t parquetdir --include-blobs=true "
-                "--include-json=true",
-            )
+        export = complete_export(capture, reading.name, reading.log)
         yield from read_export(export, reading)

@@ -1,12 +1,14 @@
 """The planes of GPUs and TPUs: kernels, copies, fills, graphs, allocations."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from tracekit.convert.names import base_name, demangle, normal_form
 from tracekit.convert.peaks import peak_fp32
-from tracekit.convert.readers.base import CaptureLog
+from tracekit.convert.readers.base import Batch, CaptureLog
 from tracekit.convert.row_batches import RowBatches, signed64
 from tracekit.convert.xplane.details import (
     copy_destination,
@@ -96,11 +98,12 @@ class DeviceReader:
 
     def read_line(
         self, plane: Plane, line: Line, device: tuple[str, int], origin_ns: int
-    ) -> None:
-        """Read a line of a device plane."""
+    ) -> Iterator[Batch]:
+        """Read a line of a device plane, and yield the batches that are complete."""
         if line.name == _COUNTERS:
             for event in plane.events(line, origin_ns):
                 self._counters(event, self.device_ids[device])
+                yield from self.batches.full()
             return
         stream_id = self.stream(device, line.line_id, line.name)
         if stream_id is None:
@@ -112,6 +115,7 @@ class DeviceReader:
                 self._overhead(event)
             else:
                 self.read(event, device, stream_id)
+            yield from self.batches.full()
 
     def stream(
         self, device: tuple[str, int], line_id: int, line_name: str
@@ -228,20 +232,14 @@ class DeviceReader:
 
     def _kernel(self, event: Event, common: dict[str, Any]) -> None:
         details = kernel_details(event.text("kernel_details") or "")
-        symbol = _DESCRIPTOR.sub("", event.name)
-        mangled = symbol if symbol.startswith("_Z") else None
-        canonical = demangle(symbol) if mangled else normal_form(symbol)
         percent = event.stats.get("theoretical_occupancy_pct")
         operator = event.text("tf_op")
         if operator is not None and operator.startswith(_XLA_MODULE):
             operator = None
-        row = {
+        row: dict[str, Any] = {
             **common,
             **details,
-            "name": event.name or None,
-            "mangled_name": mangled,
-            "canonical_name": canonical or None,
-            "short_name": base_name(canonical) or None,
+            **_kernel_names(event.name),
             "operator_name": operator or event.text("name"),
             "hlo_op": event.text("hlo_op"),
             "hlo_module": event.text("hlo_module"),
@@ -266,6 +264,19 @@ class DeviceReader:
 
     def _add(self, table: str, row: dict[str, Any]) -> None:
         self.batches.add(table, self.rank, row)
+
+
+@lru_cache(maxsize=65_536)
+def _kernel_names(name: str) -> dict[str, str | None]:
+    symbol = _DESCRIPTOR.sub("", name)
+    mangled = symbol if symbol.startswith("_Z") else None
+    canonical = demangle(symbol) if mangled else normal_form(symbol)
+    return {
+        "name": name or None,
+        "mangled_name": mangled,
+        "canonical_name": canonical or None,
+        "short_name": base_name(canonical) or None,
+    }
 
 
 def _is_bare(event: Event) -> bool:

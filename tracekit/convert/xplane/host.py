@@ -2,11 +2,12 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tracekit.convert.names import api_name
-from tracekit.convert.readers.base import CaptureLog
+from tracekit.convert.readers.base import Batch, CaptureLog
 from tracekit.convert.row_batches import RowBatches, signed64
 from tracekit.convert.xplane.space import Event, Line, Plane
 
@@ -93,11 +94,12 @@ class HostReader:
         """The number of the first thread of the next host."""
         return self.first_thread + len(self._threads)
 
-    def read_line(self, plane: Plane, line: Line, origin_ns: int) -> None:
-        """Read a thread of a host plane."""
+    def read_line(self, plane: Plane, line: Line, origin_ns: int) -> Iterator[Batch]:
+        """Read a thread of a host plane, and yield the batches that are complete."""
         thread_id = self.thread(line.line_id, line.name)
         for event in plane.events(line, origin_ns):
             self.read(event, thread_id)
+            yield from self.batches.full()
 
     def read(self, event: Event, thread_id: int) -> None:
         """Read an event of a thread."""
@@ -172,8 +174,9 @@ class HostReader:
             "start_ns": event.start_ns,
             "end_ns": event.end_ns,
         }
-        self._link(event, thread_id)
-        operator = _OPERATOR.fullmatch(name)
+        if "_p" in event.stats or "_c" in event.stats:
+            self._link(event, thread_id)
+        operator = _OPERATOR.fullmatch(name) if ":" in name else None
         if name in _MEMORY:
             self._memory(event, common)
         elif name.startswith(_NVTX):

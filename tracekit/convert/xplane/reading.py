@@ -140,10 +140,9 @@ class _Profile:
                 origin = clock.origin(line)
                 if device is not None:
                     key = (device[1], int(device[2]))
-                    devices.read_line(plane, line, key, origin)
+                    yield from devices.read_line(plane, line, key, origin)
                 else:
-                    threads.read_line(plane, line, origin)
-                yield from self.batches.full()
+                    yield from threads.read_line(plane, line, origin)
         threads.finish()
         self.threads = threads.next_thread
         yield from self.batches.rest()

@@ -3,16 +3,16 @@
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from google.protobuf.message import DecodeError, Message
 
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.convert.xplane.files import LARGEST_BYTES
 from tracekit.convert.xplane.xspace_pb2 import (
-    XLine,
+    XEvent,
+    XLinePacked,
     XPlane,
     XPlaneHead,
     XSpace,
@@ -30,7 +30,7 @@ def text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Event:
     """An event of a line.
 
@@ -101,7 +101,15 @@ class Line:
     line_id: int
     name: str
     timestamp_ns: int
-    raw: XLine
+    raw: XLinePacked
+
+
+class Unpack(Protocol):
+    """Unpacks a message, or tells that the file is damaged."""
+
+    def __call__(self, kind: type[M], packed: bytes, /) -> M:
+        """Return the message."""
+        ...
 
 
 class Space:
@@ -146,7 +154,7 @@ class Space:
     def plane(self, index: int) -> "Plane":
         """Unpack a plane."""
         plane = self._unpacked(XPlane, self._planes[index])
-        return Plane(plane, self._text, partial(self._unpacked, XLine))
+        return Plane(plane, self._text, self._unpacked)
 
     def _text(self, raw: bytes) -> str:
         try:
@@ -172,9 +180,9 @@ class Plane:
         self,
         plane: XPlane,
         decode: Callable[[bytes], str],
-        unpack_line: Callable[[bytes], XLine],
+        unpacked: Unpack,
     ) -> None:
-        self._unpack_line = unpack_line
+        self._unpacked = unpacked
         self._decode = decode
         self._packed = plane.lines
         names = {key: decode(value.name) for key, value in plane.stat_metadata.items()}
@@ -191,7 +199,7 @@ class Plane:
     def lines(self) -> Iterator[Line]:
         """Unpack one line after the other."""
         for packed in self._packed:
-            line = self._unpack_line(packed)
+            line = self._unpacked(XLinePacked, packed)
             name = self._decode(line.display_name or line.name)
             yield Line(line.id, name, line.timestamp_ns, line)
 
@@ -203,7 +211,8 @@ class Plane:
             origin_ns: Taken off its time.
         """
         base_ps = (line.timestamp_ns - origin_ns) * 1000
-        for event in line.raw.events:
+        for packed in line.raw.events:
+            event = self._unpacked(XEvent, packed)
             name, display_name, described = self._events.get(
                 event.metadata_id, _UNKNOWN
             )

@@ -84,6 +84,20 @@ class XLine(_message.Message):
     display_name: bytes
     def __init__(self, id: _Optional[int] = ..., name: _Optional[bytes] = ..., timestamp_ns: _Optional[int] = ..., events: _Optional[_Iterable[_Union[XEvent, _Mapping]]] = ..., duration_ps: _Optional[int] = ..., display_id: _Optional[int] = ..., display_name: _Optional[bytes] = ...) -> None: ...
 
+class XLinePacked(_message.Message):
+    __slots__ = ("id", "name", "timestamp_ns", "events", "display_name")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_NS_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    name: bytes
+    timestamp_ns: int
+    events: _containers.RepeatedScalarFieldContainer[bytes]
+    display_name: bytes
+    def __init__(self, id: _Optional[int] = ..., name: _Optional[bytes] = ..., timestamp_ns: _Optional[int] = ..., events: _Optional[_Iterable[bytes]] = ..., display_name: _Optional[bytes] = ...) -> None: ...
+
 class XEvent(_message.Message):
     __slots__ = ("metadata_id", "offset_ps", "num_occurrences", "duration_ps", "stats")
     METADATA_ID_FIELD_NUMBER: _ClassVar[int]

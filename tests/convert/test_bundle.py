@@ -1,0 +1,101 @@
+"""Folders and tar files of the captures of many ranks."""
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.kineto_text import kernel, notes, text_of
+from tracekit.convert import convert
+from tracekit.errors import UnreadableTraceError
+
+WHOLE = text_of([kernel(1), kernel(2), kernel(3)])
+
+
+def tar_with(place: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
+    path = place / "ranks.tar"
+    with tarfile.open(path, "w") as archive:
+        for rank in range(2):
+            info = tarfile.TarInfo(f"ranks/rank-{rank}.json")
+            content = WHOLE.encode()
+            info.size = len(content)
+            if rank == 1:
+                change(info)
+            archive.addfile(info, io.BytesIO(content) if info.isfile() else None)
+    return path
+
+
+def test_a_tar_of_ranks(tmp_path: Path) -> None:
+    run = convert([tar_with(tmp_path, lambda _: None)], tmp_path / "run")
+    assert run.ranks == (0, 1)
+    assert run.manifest.rows("kernel") == 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"name": "../rank-1.json"}, "points out"),
+        ({"name": "ranks/../../rank-1.json"}, "points out"),
+        ({"name": "/tmp/rank-1.json"}, "points out"),
+        ({"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}, "link or a device"),
+        (
+            {"type": tarfile.LNKTYPE, "linkname": "ranks/rank-0.json"},
+            "link or a device",
+        ),
+        ({"type": tarfile.CHRTYPE}, "link or a device"),
+        ({"type": tarfile.FIFOTYPE}, "link or a device"),
+    ],
+)
+def test_a_tar_that_points_elsewhere_is_refused(
+    changes: dict[str, object], reason: str, tmp_path: Path
+) -> None:
+    def change(info: tarfile.TarInfo) -> None:
+        for name, value in changes.items():
+            setattr(info, name, value)
+
+    place = tmp_path / "in" / "it"
+    place.mkdir(parents=True)
+    path = tar_with(place, change)
+    with pytest.raises(UnreadableTraceError, match=reason):
+        convert([path], tmp_path / "run")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "in", place, path]
+
+
+def test_a_tar_that_is_cut_off(tmp_path: Path) -> None:
+    path = tar_with(tmp_path, lambda _: None)
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(UnreadableTraceError, match="cut short"):
+        convert([path], tmp_path / "run")
+
+
+def test_a_tar_without_captures(tmp_path: Path) -> None:
+    path = tmp_path / "notes.tar"
+    with tarfile.open(path, "w") as archive:
+        info = tarfile.TarInfo("readme")
+        info.size = 5
+        archive.addfile(info, io.BytesIO(b"hello"))
+    with pytest.raises(UnreadableTraceError, match=r"no reader accepts notes\.tar"):
+        convert([path], tmp_path / "run")
+
+
+def test_other_files_beside_the_ranks_are_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    (folder / "a.txt").write_text("hello")
+    (folder / "rank-3.json").write_text(WHOLE)
+    (folder / ".hidden").write_text(WHOLE)
+    (folder / "link.json").symlink_to(folder / "rank-3.json")
+    run = convert([folder], tmp_path / "run")
+    assert run.ranks == (3,)
+    assert notes(run, "skipped") == {"file: beside the captures, and none itself": 1}
+
+
+def test_two_files_of_one_rank(tmp_path: Path) -> None:
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for name in ("a.json", "b.json"):
+        (folder / name).write_text(WHOLE)
+    with pytest.raises(UnreadableTraceError, match=r"a\.json and b\.json are both"):
+        convert([folder], tmp_path / "run")
