@@ -52,3 +52,11 @@ def test_the_shell_answers_statement_after_statement(
     streams = capfd.readouterr()
     assert streams.out == "a\n1\nb\n2\nc\n3\n"
     assert streams.err.count("Error:") == 1
+
+
+def test_lists_and_structs_are_json_in_a_csv(
+    run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    statement = "SELECT [1, NULL] AS a, {'b': 'x'} AS c, NULL::INTEGER[] AS d"
+    assert run_cli("sql", statement, run, "-f", "csv") == 0
+    assert capfd.readouterr().out == 'a,c,d\n"[1,null]","{""b"":""x""}",\n'

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from tests.conformance.conftest import Converted
+from tests.support.columnar import columnar_copy
 from tests.support.command import run as command
-from tests.support.rows import rows_of_run
+from tests.support.rows import all_rows, rows_of_run
 from tests.support.shared import NSYS, exact, needs_shared
+from tracekit.convert import convert
 from tracekit.query import load_module, run_module
 from tracekit.store.run import Run
 
@@ -21,6 +23,9 @@ FAILED = NSYS / "public" / "dynamicvit_no_gpu_data.sqlite"
 NVTX_ONLY = NSYS / "public" / "ecf_nvtx_only.sqlite"
 GRAPH = NSYS / "h200" / "graphs_graph.sqlite"
 PROCESSES = NSYS / "h200" / "multiproc.sqlite"
+
+
+EXPORTS = sorted(NSYS.glob("public/*.sqlite")) or [FAILED]
 
 
 def messages(run: Run) -> list[tuple[str, str]]:
@@ -107,3 +112,12 @@ def test_launches_are_joined_within_a_process(converted: Converted) -> None:
     assert len({row["process_id"] for row in rows}) == 2
     of_kernels = [row for row in rows if row.get("kernel_name")]
     assert len(of_kernels) == joined
+
+
+@pytest.mark.parametrize("capture", EXPORTS, ids=lambda path: path.stem)
+def test_the_columnar_form_of_any_version_gives_the_same_rows(
+    capture: Path, converted: Converted, tmp_path: Path
+) -> None:
+    folder = columnar_copy(capture, tmp_path / f"{capture.stem}_dir")
+    run = convert([folder], tmp_path / "run")
+    assert all_rows(run) == all_rows(converted(capture))

@@ -112,3 +112,16 @@ def test_collectives_without_a_number_are_matched_in_their_order() -> None:
             aligner.look(rank, batch)
     offsets = aligner.offsets({0: None, 1: None}, Align.COLLECTIVES)
     assert offsets[1].offset_ns == -40
+
+
+def test_times_since_1970_keep_every_ns() -> None:
+    epoch = 1_694_128_201_422_243_001
+    ends: dict[int, tuple[int, ...]] = {
+        0: (epoch, epoch + 3),
+        1: (epoch + 7, epoch + 10),
+    }
+    offsets = aligner_of(ends).offsets({0: None, 1: None}, Align.COLLECTIVES)
+    assert [o.offset_ns for o in offsets.values()] == [0, -7]
+    left = aligner_of(ends).offsets({0: None, 1: None}, Align.NONE)
+    # The ends are 7 ns apart; their middle is 3 ns after the first.
+    assert [o.residual_ns for o in left.values()] == [3, 4]

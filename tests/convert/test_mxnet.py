@@ -97,6 +97,7 @@ def test_calls_tasks_marks_and_counters(tmp_path: Path) -> None:
             event("C", "Memory: gpu/0", "Device Storage", 3, args=memory),
             event("C", "loss", "train", 4, args={"loss": 1.5}),
             event("C", "odd", "train", 4, args={"odd": "text"}),
+            event("C", "huge", "train", 4, args={"huge": 10**400}),
             event("n", "iteration", "train,instant_marker", 5, s="p"),
             event("b", "step0", "train", 6, id=HASH),
             event("b", "step1", "train", 16, id=HASH),

@@ -1,5 +1,6 @@
 """The folders of Parquet or Arrow files hold what the SQLite export holds."""
 
+import gzip
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.support.exports import (
     SCALE,
     SCALE_ARROW,
     SCALE_PARQUET,
+    decompressed,
     edit,
     export_in,
 )
@@ -32,6 +34,17 @@ def test_three_exports_of_one_capture_give_the_same_rows(
     from_sqlite = converted(SCALE, tmp_path / "sqlite")
     assert len(from_sqlite) > 15
     assert converted(folder, tmp_path / "folder") == from_sqlite
+
+
+def test_a_compressed_export_gives_the_same_rows(tmp_path: Path) -> None:
+    plain = decompressed(SCALE)
+    (tmp_path / "scale.sqlite").write_bytes(plain)
+    (tmp_path / "scale.sqlite.gz").write_bytes(gzip.compress(plain))
+    # The content tells, not the name.
+    (tmp_path / "scale").write_bytes(SCALE.read_bytes())
+    from_zstd = converted(SCALE, tmp_path / "zstd")
+    for number, name in enumerate(("scale.sqlite", "scale.sqlite.gz", "scale")):
+        assert converted(tmp_path / name, tmp_path / f"run-{number}") == from_zstd
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rows import rows
-from tests.support.xspace import PlaneOf, environment, write_xspace
+from tests.support.xspace import PlaneOf, Stats, environment, write_xspace
 from tracekit.convert import convert
 from tracekit.convert.xplane.details import copy_details, kernel_details
 from tracekit.errors import UnreadableTraceError
@@ -298,6 +298,14 @@ def test_steps_carry_their_number_and_are_not_nested(tmp_path: Path) -> None:
         (8, "train", 80, 89, "annotation"),
     ]
     assert rows(run, "annotation", "payload")[0] == ('{"step_num": 7}',)
+
+
+def test_a_payload_is_json_whatever_the_values(tmp_path: Path) -> None:
+    plane = host()
+    stats: Stats = {"nan": float("nan"), "inf": float("inf"), "text": 'a "b"', "_p": 1}
+    plane.event("loss", 1_000, 1_000, stats)
+    run = run_of(tmp_path, plane)
+    assert rows(run, "annotation", "payload") == [('{"text": "a \\"b\\""}',)]
 
 
 def test_memory_events(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def start(
     before: str = "",
     environment: dict[str, str] | None = None,
     folder: Path | None = None,
+    out: int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     """Start a command in a process of its own.
 
@@ -65,12 +66,13 @@ def start(
         before: Python to run first, such as a limit to set.
         environment: Further variables.
         folder: Where to run it.
+        out: Where its output goes.
     """
     code = f"{before}\nfrom tracekit.cli import main\nmain()"
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
     return subprocess.Popen(
         [sys.executable, "-c", code, *(str(argument) for argument in arguments)],
-        stdout=subprocess.PIPE,
+        stdout=out,
         stderr=subprocess.PIPE,
         env=variables,
         cwd=folder,
@@ -80,7 +82,7 @@ def start(
 def finish(process: subprocess.Popen[bytes]) -> Ran:
     """Wait for a command that was started."""
     out, err = process.communicate(timeout=120)
-    return Ran(process.returncode, out, err.decode())
+    return Ran(process.returncode, out or b"", err.decode())
 
 
 def take_away(path: Path) -> None:

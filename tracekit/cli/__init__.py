@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import signal
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -43,8 +45,15 @@ for _name in COMMANDS:
     app.command(_name)(getattr(_module, _name))
 
 
+def _terminated(number: int, frame: object) -> None:  # noqa: ARG001 - a handler
+    sys.exit(128 + number)
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the CLI; the only place that turns an error into text and a status."""
+    # As with Ctrl-C, what was begun is removed before the process ends.
+    with suppress(ValueError):  # only the main thread takes signals
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         app(args=argv, prog_name="tracekit")
     except TracekitError as error:

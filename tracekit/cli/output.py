@@ -1,12 +1,14 @@
 """Writes results to standard output, and notes to standard error."""
 
+import errno
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import typer
 
 from tracekit.cli.options import Format
-from tracekit.errors import UsageError
+from tracekit.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +25,21 @@ def write_result(table: "pa.Table", how: Format, *, csv_safe: bool = False) -> N
 
     Raises:
         UsageError: It is binary, and standard output is a terminal.
+        OutputError: There is no room for it.
     """
+    try:
+        _write(table, how, csv_safe=csv_safe)
+    except OSError as error:
+        # Python flushes once more at exit: into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:
+            # The reader of a pipe is gone, as `| head` is: no fault of ours.
+            sys.exit(0)
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OutputError(f"the result cannot be written: {reason}") from error
+
+
+def _write(table: "pa.Table", how: Format, *, csv_safe: bool) -> None:
     target = sys.stdout.buffer
     if how is Format.TABLE:
         from tracekit.report.terminal import render, terminal_width, wants_color

@@ -8,9 +8,9 @@ and the median end of all ranks.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from statistics import median
+from statistics import median_high, median_low
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -36,6 +36,12 @@ class Offset(NamedTuple):
     offset_ns: int
     method: str
     residual_ns: int | None
+
+
+def _middle(values: Iterable[int]) -> int:
+    """Return the median in integers: a double holds UTC times to 256 ns only."""
+    ordered = list(values)
+    return (median_low(ordered) + median_high(ordered)) // 2
 
 
 class ClockAligner:
@@ -115,19 +121,19 @@ class ClockAligner:
             for ends in shared:
                 there = [ends[rank] + placed[rank] for rank in ends if rank in placed]
                 if there:
-                    middle = int(median(there))
+                    middle = _middle(there)
                     for rank in ends.keys() - placed.keys():
                         common[rank].append(middle - ends[rank])
             if not common:
                 return placed
             rank = max(common, key=lambda rank: (len(common[rank]), -rank))
-            placed[rank] = round(median(common[rank]))
+            placed[rank] = _middle(common[rank])
 
     def _residuals(self, offsets: Mapping[int, int]) -> dict[int, int]:
-        distances: dict[int, list[float]] = defaultdict(list)
+        distances: dict[int, list[int]] = defaultdict(list)
         for ends in self._shared():
             aligned = {rank: end + offsets[rank] for rank, end in ends.items()}
-            middle = median(aligned.values())
+            middle = _middle(aligned.values())
             for rank, end in aligned.items():
                 distances[rank].append(abs(end - middle))
-        return {rank: round(median(found)) for rank, found in distances.items()}
+        return {rank: _middle(found) for rank, found in distances.items()}

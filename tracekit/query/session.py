@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tracekit.errors import QueryError
 from tracekit.query.catalog import macros, views
-from tracekit.query.tables import literal, select_rows
+from tracekit.query.tables import literal, no_glob, select_rows
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
 
@@ -122,7 +122,11 @@ class Session:
                 self.execute(f"CREATE OR REPLACE VIEW {schema}.{view.name} AS {sql}")
 
     def _configure(self, runs: Sequence[Run], limits: Limits) -> None:
-        folders = ", ".join(literal(str(run.path.absolute())) for run in runs)
+        # The engine checks a path as it is written and as it is found: files in a
+        # folder with a `[` in its name are read by a pattern.
+        places = {str(run.path.absolute()) for run in runs}
+        places |= {no_glob(place) for place in places}
+        folders = ", ".join(literal(place) for place in sorted(places))
         try:
             self.execute(f"SET memory_limit = {literal(limits.memory)}")
         except duckdb.Error as error:
@@ -132,6 +136,10 @@ class Session:
         if limits.threads is not None:
             self.execute(f"SET threads = {limits.threads}")
         self.execute(f"SET temp_directory = {literal(self._spill)}")
+        # Neither secrets nor the home folder of the user are for the SQL to see.
+        self.execute(f"SET home_directory = {literal(self._spill)}")
+        self.execute(f"SET secret_directory = {literal(self._spill)}")
+        self.execute("SET allow_persistent_secrets = false")
         self.execute("SET autoinstall_known_extensions = false")
         self.execute("SET autoload_known_extensions = false")
         self.execute(f"SET allowed_directories = [{folders}]")

@@ -39,7 +39,7 @@ def select_rows(run: Run, table: Table, ranks: Sequence[int], extra: str = "") -
             columns = _columns(table, present, offsets.get(part.rank, 0))
             columns += extra.format(rank=part.rank)
             selects.append(
-                f"SELECT {columns} FROM read_parquet({literal(_no_glob(str(path)))},"
+                f"SELECT {columns} FROM read_parquet({literal(no_glob(str(path)))},"
                 " hive_partitioning = false)"
             )
     if not selects:
@@ -83,6 +83,6 @@ def _offsets(run: Run) -> dict[int, int]:
     return offsets
 
 
-def _no_glob(path: str) -> str:
+def no_glob(path: str) -> str:
     """Return the path with the characters of a pattern made plain."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)

@@ -24,6 +24,14 @@ def write_csv(table: pa.Table, target: IO[bytes]) -> None:
     header = io.StringIO()
     csv.writer(header, lineterminator="\n").writerow(table.column_names)
     target.write(header.getvalue().encode())
+    for index, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            # Lists, structs and maps have no form of their own in CSV.
+            texts = [
+                None if value is None else msgspec.json.encode(value).decode()
+                for value in table.column(index).to_pylist()
+            ]
+            table = table.set_column(index, field.name, pa.array(texts, pa.string()))
     options = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
     pa.csv.write_csv(table, target, options)
 

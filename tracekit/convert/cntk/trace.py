@@ -14,6 +14,10 @@ Id = int | str | None
 _Key = tuple[Id, Id, str]
 # One iteration of training, in the words of CNTK.
 _ITERATION = "_Minibatch Iteration"
+_ABSENT = dict.fromkeys(
+    ("kernel", "memcpy", "memset", "api_call", "operator", "memory_event"),
+    "CNTK profiles minibatches, nothing inside of them",
+)
 
 
 def read_trace(capture: Path, reading: Reading) -> Iterator[Batch]:
@@ -51,6 +55,7 @@ class _Trace:
             yield from self._batches.full()
         for key, pair in self._pairs.left():
             self._pair(key, pair)
+        self._log.absent.update(_ABSENT)
         yield from self._batches.rest()
 
     def _pair(self, key: _Key, pair: Pair) -> None:

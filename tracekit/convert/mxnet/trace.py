@@ -24,6 +24,16 @@ _GPU = re.compile(r"gpu/(\d{1,9})")
 _MEMORY = "Memory: "
 _SINCE_1970_PS = 10**20
 _MARKS = frozenset("iIn")
+_LARGEST = 1 << 64
+_ABSENT = {
+    "kernel": "MXNet's profiler records no kernels",
+    "memcpy": "MXNet's profiler records no copies",
+    "memset": "MXNet's profiler records no fills",
+    "api_call": "MXNet's profiler records no calls of CUDA",
+    "memory_event": "MXNet's profiler records memory in use, not allocations",
+    "operator": "the capture holds no operators",
+    "step": "no tasks or marks with a number were found",
+}
 
 
 @dataclass
@@ -85,6 +95,7 @@ class _Trace:
         if self._first_ps is not None and self._first_ps >= _SINCE_1970_PS:
             self._facts.origin_utc_ns = 0
             self._log.start_utc_ns = self._first_ps // 1000
+        self._log.absent.update(_ABSENT)
         yield from self._batches.rest()
 
     def _read(self, event: Event) -> None:
@@ -156,8 +167,8 @@ class _Trace:
 
     def _counter(self, event: Event, time_ps: int | None) -> None:
         for name, value in arguments(event).items():
-            if not isinstance(value, int | float):
-                self._log.skip("counter", "its value is no number")
+            if not isinstance(value, int | float) or abs(value) > _LARGEST:
+                self._log.skip("counter", "its value is no number of 64 bits")
                 continue
             is_memory = event.cat == _STORAGE and name.startswith(_MEMORY)
             place = name.removeprefix(_MEMORY) if is_memory else None

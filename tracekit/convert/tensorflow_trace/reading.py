@@ -22,6 +22,10 @@ Id = int | str | None
 _DEVICE = re.compile(r"/(?:device:)?(GPU|TPU|gpu):(\d{1,9})\b")
 _HOST = re.compile(r"/host:(?:CPU|CUPTI|ROCTRACER|python-tracer|NVTX-CUPTI)\b")
 _SINCE_1970_PS = 10**20
+_ABSENT = dict.fromkeys(
+    ("kernel", "memcpy", "memset", "api_call", "operator", "step", "memory_event"),
+    "the trace holds no such event",
+)
 _KINDS = {
     "B": "begins and ends in two events",
     "E": "begins and ends in two events",
@@ -105,6 +109,7 @@ class _Trace:
         threads.finish()
         if self._absolute == {True}:
             self._facts.origin_utc_ns = 0
+        self._log.absent.update(_ABSENT)
         yield from self._batches.rest()
 
     def _device(self, kind: str, ordinal: int) -> None:

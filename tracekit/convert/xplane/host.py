@@ -1,6 +1,7 @@
 """The planes of a host: API calls, operators, steps, allocations, Python, the rest."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -206,7 +207,7 @@ class HostReader:
         values = {
             key: value
             for key, value in event.stats.items()
-            if not key.startswith("_") and key != "group_id"
+            if not key.startswith("_") and key != "group_id" and _is_json(value)
         }
         payload = json.dumps(values, ensure_ascii=False) if values else None
         row = {**common, "kind": "push_pop", "text": text or None, "payload": payload}
@@ -280,3 +281,7 @@ class HostReader:
 def _is_api(name: str) -> bool:
     """Tell whether a call without a correlation id is one of CUDA or HIP."""
     return bool(_RUNTIME.match(name) or _DRIVER.fullmatch(_GRAPH_SUFFIX.sub("", name)))
+
+
+def _is_json(value: int | float | str) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
