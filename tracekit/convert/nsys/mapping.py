@@ -12,7 +12,6 @@ from tracekit.convert.nsys.fields import EventTable, Field, Lookups
 from tracekit.convert.readers.base import Batch, CaptureLog
 from tracekit.schema import HOST_RANK, TABLES, Scope, Table
 
-_UNFIT = (pa.ArrowException, OverflowError, TypeError, ValueError)
 _GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 
 
@@ -89,29 +88,8 @@ def rows_of(table: Table, rows: list[dict[str, Any]]) -> pa.RecordBatch:
             }
             for row in rows
         ],
-    """Return rows given one by one as a batch of `table`.
-
-    A value that its column cannot hold is NULL.
-    """
-    return pa.RecordBatch.from_arrays(
-        [_column([row.get(f.name) for row in rows], f.type) for f in table.arrow],
         schema=table.arrow,
     )
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(values, kind)
-    except _UNFIT:
-        return pa.array([v if _fits(v, kind) else None for v in values], kind)
-
-
-def _fits(value: object, kind: pa.DataType) -> bool:
-    try:
-        pa.scalar(value, kind)
-    except _UNFIT:
-        return False
-    return True
 
 
 def by_rank(

@@ -100,9 +100,6 @@ def _gpu_metrics(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[
         metrics = pc.bit_wise_and(raw.column("metricId"), 0xFFFFFFFF)
         keys = pc.bit_wise_or(
             pc.shift_left(types.indices.cast(pa.int64()), 32), metrics
-        keys = pc.add(
-            pc.shift_left(types.indices.cast(pa.int64()), 32),
-            pc.bit_wise_and(raw.column("metricId"), 0xFFFFFFFF),
         )
 
         def name(key: int, type_of: list[int] = type_of) -> tuple[str, str | None]:
