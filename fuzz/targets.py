@@ -11,8 +11,8 @@ from tracekit.convert.readers.base import Reader
 
 CORPUS = Path(__file__).parent / "corpus"
 SEEDS = Path(__file__).parent / "seeds"
-# It runs nsys on the file, and reads what that exports.
-NOT_FUZZED = frozenset({"nsys-report"})
+# They hand the file to NVIDIA's own programs, and read what those print.
+NOT_FUZZED = frozenset({"nsys-report", "ncu-report"})
 
 Provider = Callable[[bytes], Choices]
 
@@ -34,8 +34,9 @@ class Capture:
     def __init__(self, name: str, folder: Path, provider: Provider) -> None:
         self._folder = folder
         self._provider = provider
-        seed = SEEDS / f"{name}.sqlite"
-        self._database = seed.read_bytes() if seed.is_file() else None
+        self._databases = [
+            p.read_bytes() for p in sorted(SEEDS.glob(f"{name}*.sqlite"))
+        ]
         tables = SEEDS / name
         self._tables = load(tables) if tables.is_dir() else None
 
@@ -47,8 +48,9 @@ class Capture:
             folder.mkdir()
             write_spoiled(self._tables, folder, self._provider(data))
             return folder
-        if self._database is not None and not data.startswith(MAGIC):
-            data = spoiled(self._database, self._provider(data))
+        if self._databases and not data.startswith(MAGIC):
+            seed = self._databases[len(data) % len(self._databases)]
+            data = spoiled(seed, self._provider(data))
         path = self._folder / "capture-rank-1"
         path.write_bytes(data)
         return path
