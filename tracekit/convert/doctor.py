@@ -126,6 +126,9 @@ def _program(name: str, advice: str) -> Finding:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding(name, LIMITED, f"{name} does not start: {error}", advice)
+    if done.returncode:
+        reason = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        return Finding(name, LIMITED, f"{name} fails: {reason[-1]}", advice)
     lines = [line for line in done.stdout.splitlines() if "ersion" in line]
     return Finding(name, OK, lines[-1].strip() if lines else path)
 

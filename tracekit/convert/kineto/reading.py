@@ -1,5 +1,6 @@
 """Reads a trace: sorts events by category, then says what they were made by."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -116,6 +117,7 @@ class Trace:
             for events in stream.chunks():
                 for batch in self._chunk(events, context, flows):
                     yield self._noted(batch)
+                del events
             if "flow" in context.tables:
                 for batch in flows.links(context):
                     yield self._noted(batch)
@@ -149,25 +151,14 @@ class Trace:
     def _chunk(
         self, events: list[Event], context: Context, flows: Flows
     ) -> Iterator[Batch]:
-        groups: dict[str | None, list[Event]] = {}
-        others: dict[str, list[Event]] = {}
+        groups: dict[str | None, list[Event]] = defaultdict(list)
+        others: dict[str, list[Event]] = defaultdict(list)
         for event in events:
-            if event.ph == "X":
-                key = event.cat
-                if key in groups:
-                    groups[key].append(event)
-                else:
-                    groups[key] = [event]
-            else:
-                key = event.ph
-                if key in others:
-                    others[key].append(event)
-                else:
-                    others[key] = [event]
+            (groups[event.cat] if event.ph == "X" else others[event.ph]).append(event)
         for category in (None, ""):
-            for event in groups.pop(category, ()):
+            for event in groups.pop(category, []):
                 known = _PIDS.get(str(event.pid), "")
-                groups.setdefault(known, []).append(event)
+                groups[known].append(event)
         # Work on a GPU does not say which process it is of: hosts come first.
         for category in sorted(groups, key=lambda c: c not in ("cpu_op", "Operator")):
             found = groups[category]
