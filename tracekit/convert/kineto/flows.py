@@ -7,7 +7,7 @@ memory stays bounded.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,18 +45,14 @@ class Flows:
 
     def add(self, phase: str, events: Sequence[Event], context: Context) -> None:
         """Put the starts (`s`) or the finishes (`f`) of links aside."""
-        kinds = {category: _kind(category) for category in {e.cat for e in events}}
-        places = {
-            place: _place(place, context.identity)
-            for place in {(event.pid, event.tid) for event in events}
-        }
+        kinds, places = _Kinds(), _Places(context.identity)
         found = [places[event.pid, event.tid] for event in events]
         rows = pa.RecordBatch.from_arrays(
             [
-                pa.array([kinds[event.cat] for event in events], pa.int8()),
+                integers([kinds[event.cat] for event in events], pa.int8()),
                 _flow_ids([event.id for event in events]),
-                pa.array([process for process, _ in found], pa.int32()),
-                pa.array([thread for _, thread in found], pa.int32()),
+                integers([process for process, _ in found], pa.int32()),
+                integers([thread for _, thread in found], pa.int32()),
                 context.times([event.ts for event in events]),
             ],
             schema=_ENDS,
@@ -142,24 +138,35 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     )
 
 
-def _kind(category: str | None) -> int:
-    name = (category or "").lower()
-    return 0 if "fwd" in name or "forward" in name else 1
+class _Kinds(dict[str | None, int]):
+    """The number of the kind that a category is of."""
+
+    def __missing__(self, category: str | None) -> int:
+        name = (category or "").lower()
+        kind = self[category] = 0 if "fwd" in name or "forward" in name else 1
+        return kind
 
 
-def _place(place: tuple[Id, Id], identity: Identity) -> tuple[int, int | None]:
-    """Return process and thread of an end.
+class _Places(dict[tuple[Id, Id], tuple[int, int | None]]):
+    """Process and thread of an end.
 
     The end on a GPU has the device as pid and the stream as tid.
     """
-    pid, tid = place
-    if identity.is_host(pid):
-        return identity.process(pid), identity.thread(pid, tid)
-    return PROFILED, None
+
+    def __init__(self, identity: Identity) -> None:
+        super().__init__()
+        self._identity = identity
+
+    def __missing__(self, place: tuple[Id, Id]) -> tuple[int, int | None]:
+        pid, tid = place
+        found: tuple[int, int | None] = (PROFILED, None)
+        if self._identity.is_host(pid):
+            found = self._identity.process(pid), self._identity.thread(pid, tid)
+        self[place] = found
+        return found
 
 
 def _flow_ids(values: Sequence[Id]) -> pa.Array:
-    try:
-        return pa.array(values, pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    if str in set(map(type, values)):
         return integers([as_integer(value) for value in values])
+    return integers(cast("Sequence[int | None]", values))

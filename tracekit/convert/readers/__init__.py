@@ -31,8 +31,10 @@ READERS: tuple[Reader, ...] = (
     NsysColumnarReader(),
     NsysReportReader(),
     NcuReportReader(),
-    XPlaneReader(),
     KinetoReader(),
+    # After Kineto, whose traces begin with a line break as an XSpace may: to tell, this
+    # one reads the file whole.
+    XPlaneReader(),
     TensorflowTraceReader(),
     MxnetReader(),
     MxnetTotalsReader(),
