@@ -13,6 +13,8 @@
 -- failed_calls: API calls that returned an error; 600, not ready, is an answer.
 -- rejected_rows: rows of the capture that no metric counts. diagnostics: messages of
 -- the profiler or the converter. profiler_overhead: spans that the profiler cost.
+-- counters_without_kernel: measured launches that match no kernel of the timeline.
+-- kernels_without_counters: kernels that have none, where others have.
 --
 -- reads:
 --   gpu_activity  lookup
@@ -22,6 +24,7 @@
 --   overhead      lookup
 --   rejected      lookup
 --   diagnostic    lookup
+--   kernel_metric lookup
 -- columns:
 --   check_name  VARCHAR  The check.
 --   severity    VARCHAR  ok where nothing was found, unknown where the check cannot be
@@ -91,6 +94,33 @@ WITH
         SELECT string_agg(text, ', ' ORDER BY place ASC) AS most_frequent
         FROM failure
         WHERE place <= 5
+    ),
+    measured AS (
+        SELECT
+            tool,
+            launch_index,
+            count(kernel_id) > 0 AS is_matched
+        FROM kernel_metric
+        WHERE launch_index IS NOT NULL
+        GROUP BY tool, launch_index
+    ),
+    launch_totals AS (
+        SELECT
+            count(*) AS launches,
+            count(*) FILTER (WHERE NOT is_matched) AS unmatched
+        FROM measured
+    ),
+    counted AS (
+        SELECT count(DISTINCT kernel_id) AS kernels
+        FROM kernel_metric
+        WHERE launch_index IS NOT NULL
+    ),
+    counter_totals AS (
+        SELECT
+            launch_totals.launches,
+            launch_totals.unmatched,
+            counted.kernels
+        FROM launch_totals, counted
     ),
     finding AS (
         SELECT
@@ -264,6 +294,34 @@ WITH
             NULL AS total_ns,
             'the profiler recorded no overhead of its own' AS detail
         WHERE NOT EXISTS (FROM overhead)
+        UNION ALL
+        SELECT
+            12 AS place,
+            'counters_without_kernel' AS check_name,
+            'warning' AS found_severity,
+            CASE WHEN counter_totals.launches > 0 THEN counter_totals.unmatched END
+                AS count,
+            NULL AS total_ns,
+            CASE
+                WHEN counter_totals.launches = 0 THEN 'no counters of kernels are here'
+                ELSE 'of ' || counter_totals.launches || ' measured launches'
+            END AS detail
+        FROM counter_totals
+        UNION ALL
+        SELECT
+            13 AS place,
+            'kernels_without_counters' AS check_name,
+            'info' AS found_severity,
+            CASE
+                WHEN counter_totals.launches > 0
+                    THEN activity_totals.kernels - counter_totals.kernels
+            END AS count,
+            NULL AS total_ns,
+            CASE
+                WHEN counter_totals.launches = 0 THEN 'no counters of kernels are here'
+                ELSE 'of ' || activity_totals.kernels || ' kernels'
+            END AS detail
+        FROM counter_totals, activity_totals
     )
 
 SELECT

@@ -1,6 +1,7 @@
 """`tracekit doctor` names what it looked at and what to do."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -18,3 +19,16 @@ def test_doctor_says_what_to_do_about_what_is_missing(
     assert rows["nsys"]["status"] == rows["ncu"]["status"] == "missing"
     assert rows["nsys"]["to do"]
     assert rows["ncu"]["to do"]
+
+
+def test_a_program_that_fails_is_not_called_good(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ncu"
+    program.write_text("#!/bin/sh\necho 'libfoo.so: no such file' >&2\nexit 127\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run(capfd, "doctor", "--format", "json")
+    rows = {row["check"]: row for row in json.loads(done.out)}
+    assert rows["ncu"]["status"] == "limited"
+    assert rows["ncu"]["found"] == "ncu fails: libfoo.so: no such file"

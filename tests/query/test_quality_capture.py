@@ -71,6 +71,16 @@ TABLES = {
         3,       info,     profiler,  ended
         4,       info,     converter, read
     """,
+    "kernel_metric": """
+        kernel_id, launch_index, tool, metric, value
+        0,         0,            ncu,  a,          1
+        0,         0,            ncu,  b,          2
+        3,         0,            ncu,  a,          1
+        NULL,      1,            ncu,  a,          1
+        NULL,      1,            ncu,  b,          1
+        NULL,      2,            ncu,  a,          1
+        NULL,      NULL,         ncu,  total,      1
+    """,
 }
 
 
@@ -93,6 +103,8 @@ def test_what_is_found_is_counted(query_rows: QueryRows) -> None:
         diagnostics,              info,         1,         , messages of the converter
         profiler_overhead,        info,         2,       35, buffer flush
         profiler_overhead,        info,         1,       10, JIT
+        counters_without_kernel,  warning,      2,         , of 3 measured launches
+        kernels_without_counters, info,         4,         , of 6 kernels
     """)  # noqa: E501 - a table is read across
 
 
@@ -110,6 +122,8 @@ def test_a_check_that_cannot_be_made_says_why(query_rows: QueryRows) -> None:
         rejected_rows,            ok,           0,         , no row was rejected
         diagnostics,              ok,           0,         , no message was recorded
         profiler_overhead,        unknown,       ,         , the profiler recorded no overhead of its own
+        counters_without_kernel,  unknown,       ,         , no counters of kernels are here
+        kernels_without_counters, unknown,       ,         , no counters of kernels are here
     """)  # noqa: E501 - a table is read across
 
 

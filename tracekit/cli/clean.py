@@ -7,6 +7,7 @@ import typer
 
 from tracekit.cli.options import Quiet
 from tracekit.cli.output import note
+from tracekit.errors import UsageError
 
 
 def clean(
@@ -26,15 +27,20 @@ def clean(
     import shutil
 
     from tracekit.api.cache import cache_folders
-    from tracekit.store.unfinished import remove_unfinished
+    from tracekit.store.unfinished import output_errors, remove_unfinished
 
+    if not place.is_dir():
+        raise UsageError(f"there is no folder {place}")
     folders = cache_folders(place)
     for folder in folders:
         if dry_run:
             typer.echo(folder)
         else:
-            shutil.rmtree(folder)
+            with output_errors(folder):
+                shutil.rmtree(folder)
             note(f"Removed {folder}", quiet=quiet)
+    if dry_run and not folders:
+        note("There is nothing to remove", quiet=quiet)
     if not dry_run:
         unfinished = remove_unfinished(place)
         if unfinished:

@@ -14,6 +14,15 @@ _MAY_LACK_START = frozenset({"memory_segment"})
 # that are alive in a snapshot without a history are memory events without a time.
 _MAY_LACK_TIME = frozenset({"cuda_event", "diagnostic", "memory_event"})
 
+# Made once: to make a scalar takes Arrow longer than to compare a column with it.
+_ZERO = pa.scalar(0, pa.int64())
+_NONE = pa.scalar(None, pa.string())
+_NO_START = pa.scalar("no start was recorded")
+_NO_END = pa.scalar("no end was recorded")
+_NO_TIME = pa.scalar("no time was recorded")
+_END_0 = pa.scalar("the end is 0")
+_END_BEFORE_START = pa.scalar("the end is before the start")
+
 
 def part(table: Table, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """Return the valid rows, and the others as rows of `rejected`."""
@@ -25,27 +34,24 @@ def part(table: Table, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordB
 
 
 def _reasons(table: Table, rows: pa.RecordBatch) -> pa.Array | None:
-    none = pa.scalar(None, pa.string())
     if table.is_interval:
         start, end = rows.column("start_ns"), rows.column("end_ns")
-        no_start = None if table.name in _MAY_LACK_START else "no start was recorded"
-        open_end = None if table.name in _MAY_BE_OPEN else "no end was recorded"
         return pc.case_when(
             pc.make_struct(
                 pc.is_null(start),
-                pc.fill_null(pc.equal(end, 0), fill_value=False),
+                pc.fill_null(pc.equal(end, _ZERO), fill_value=False),
                 pc.fill_null(pc.less(end, start), fill_value=False),
                 pc.is_null(end),
             ),
-            pa.scalar(no_start, pa.string()),
-            pa.scalar("the end is 0"),
-            pa.scalar("the end is before the start"),
-            pa.scalar(open_end, pa.string()),
-            none,
+            _NONE if table.name in _MAY_LACK_START else _NO_START,
+            _END_0,
+            _END_BEFORE_START,
+            _NONE if table.name in _MAY_BE_OPEN else _NO_END,
+            _NONE,
         )
     if table.time is not None and table.name not in _MAY_LACK_TIME:
         time = rows.column(table.time)
-        return pc.if_else(pc.is_null(time), "no time was recorded", none)
+        return pc.if_else(pc.is_null(time), _NO_TIME, _NONE)
     return None
 
 

@@ -55,7 +55,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
         yield text
 
 
-def has_table(path: Path, is_header: IsHeader, mark: str) -> bool:
+def has_table(path: Path, is_header: IsHeader, mark: str | None = None) -> bool:
     """Tell whether the first MiB has a header, or a line that begins with `mark`."""
     if not path.is_file():
         return False
@@ -71,7 +71,8 @@ def has_table(path: Path, is_header: IsHeader, mark: str) -> bool:
     except UnicodeError:
         return False
     return any(
-        line.startswith(mark) or _header(line, is_header) is not None
+        (mark is not None and line.startswith(mark))
+        or _header(line, is_header) is not None
         for line in head.splitlines()
     )
 

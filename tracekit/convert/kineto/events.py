@@ -13,8 +13,6 @@ import msgspec
 
 NOTHING = msgspec.Raw(b"")
 
-Triple = list[int]
-
 
 class Event(msgspec.Struct, gc=False):
     """A trace event."""
@@ -62,8 +60,8 @@ class GpuArgs(Args, gc=False):
 class KernelArgs(GpuArgs, gc=False):
     """A kernel."""
 
-    grid: Triple | None = None
-    block: Triple | None = None
+    grid: msgspec.Raw = NOTHING
+    block: msgspec.Raw = NOTHING
     registers: int | None = msgspec.field(default=None, name="registers per thread")
     shared: int | None = msgspec.field(default=None, name="shared memory")
 

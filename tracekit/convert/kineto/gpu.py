@@ -2,13 +2,23 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
-from tracekit.convert.kineto.columns import batch, integers, repeated, words
+from tracekit.convert.kineto.columns import (
+    NONE,
+    ZERO,
+    batch,
+    integers,
+    json_texts,
+    repeated,
+    words,
+)
 from tracekit.convert.kineto.context import Context
 from tracekit.convert.kineto.events import CopyArgs, Event, KernelArgs, SyncArgs
 from tracekit.convert.names import base_name, demangle, normal_form
@@ -73,20 +83,29 @@ def _graph(args: Sequence[Any]) -> dict[str, pa.Array]:
     }
 
 
+def _axes(
+    what: str, texts: Sequence[msgspec.Raw], context: Context
+) -> dict[str, pa.Array]:
+    """Return the columns `grid_x` and so on; few shapes occur, each many times."""
+    shapes = json_texts(texts, context.note)
+    return {
+        f"{what}_{axis}": map_distinct(shapes, partial(_axis, place), pa.int32())
+        for place, axis in enumerate("xyz")
+    }
+
+
+def _axis(place: int, shape: str) -> int | None:
+    try:
+        sizes = msgspec.json.decode(shape, type=list[int], strict=False)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return sizes[place] if len(sizes) > place and 0 <= sizes[place] < 2**31 else None
+
+
 def kernels(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     """Yield kernels."""
     args = context.args(KernelArgs, events)
     names = words([event.name for event in events])
-    shapes: dict[str, list[int | None]] = {
-        f"{what}_{axis}": [] for what in ("grid", "block") for axis in "xyz"
-    }
-    for what in ("grid", "block"):
-        triples = [getattr(found, what) for found in args]
-        for place, axis in enumerate("xyz"):
-            shapes[f"{what}_{axis}"] = [
-                triple[place] if triple and len(triple) > place else None
-                for triple in triples
-            ]
     # Kineto adds static and dynamic up: they are told apart only where there is none.
     unshared = integers([0 if found.shared == 0 else None for found in args])
     yield batch(
@@ -101,7 +120,8 @@ def kernels(events: Sequence[Event], context: Context) -> Iterator[Batch]:
             "mangled_name": map_distinct(names, _mangled, pa.string()),
             "canonical_name": map_distinct(names, canonical_name, pa.string()),
             "short_name": map_distinct(names, _short_name, pa.string()),
-            **{name: integers(found, pa.int32()) for name, found in shapes.items()},
+            **_axes("grid", [found.grid for found in args], context),
+            **_axes("block", [found.block for found in args], context),
             "registers_per_thread": integers(
                 [found.registers for found in args], pa.int32()
             ),
@@ -236,4 +256,4 @@ def annotations(events: Sequence[Event], context: Context) -> Iterator[Batch]:
 
 
 def _known(column: pa.Array) -> pa.Array:
-    return pc.if_else(pc.less(column, 0), pa.scalar(None, column.type), column)
+    return pc.if_else(pc.less(column, ZERO), NONE, column)

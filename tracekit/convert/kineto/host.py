@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
 from tracekit.convert.kineto.columns import (
+    NONE,
+    ZERO,
     batch,
     integers,
     json_texts,
@@ -44,10 +46,16 @@ def canonical_json(text: str) -> str | None:
 
 def operators(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     """Yield operators; profiler steps among them, as old versions wrote, as such."""
-    steps = [e for e in events if e.name and e.name.startswith(_STEP_MARK)]
-    if steps:
+    names = words([event.name for event in events])
+    are_steps = map_distinct(
+        names, lambda name: name.startswith(_STEP_MARK), pa.bool_()
+    )
+    if are_steps.true_count:
+        mask = are_steps.to_pylist()
+        steps = [event for event, is_step in zip(events, mask, strict=True) if is_step]
         yield from annotations(steps, context)
-        events = [e for e in events if not (e.name and e.name.startswith(_STEP_MARK))]
+        events = [e for e, is_step in zip(events, mask, strict=True) if not is_step]
+        names = words([event.name for event in events])
     if "operator" not in context.tables or not events:
         return
     args = context.args(OperatorArgs, events)
@@ -64,7 +72,7 @@ def operators(events: Sequence[Event], context: Context) -> Iterator[Batch]:
         len(events),
         {
             **context.identity.host(events),
-            "name": words([event.name for event in events]),
+            "name": names,
             **context.interval(events),
             "input_shapes": json_column(
                 [found.dims or found.old_dims for found in args]
@@ -73,9 +81,7 @@ def operators(events: Sequence[Event], context: Context) -> Iterator[Batch]:
             "input_strides": json_column([found.strides for found in args]),
             "concrete_inputs": json_column([found.concrete for found in args]),
             # -1 is how PyTorch writes that there is none.
-            "sequence": pc.if_else(
-                pc.less(sequences, 0), pa.scalar(None, pa.int64()), sequences
-            ),
+            "sequence": pc.if_else(pc.less(sequences, ZERO), NONE, sequences),
             # 0 is written where no execution trace was taken along.
             "record_function_id": integers([found.record or None for found in args]),
         },
@@ -227,7 +233,7 @@ def _memory(events: Sequence[Event], context: Context) -> Batch:
     args = context.args(MemoryArgs, events)
     sizes = integers([found.bytes for found in args])
     on_cpu = [found.device_type == _CPU for found in args]
-    kinds = pc.if_else(pc.less(sizes, 0), "free", "allocate")
+    kinds = pc.if_else(pc.less(sizes, ZERO), "free", "allocate")
     return batch(
         "memory_event",
         context.rank,

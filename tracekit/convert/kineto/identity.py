@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tracekit.convert.kineto.columns import integers
+from tracekit.convert.kineto.columns import integers, zeros
 from tracekit.convert.kineto.events import Event, GpuArgs
 
 # The trace is of one process; work on a GPU does not name it.
@@ -44,11 +44,11 @@ class Identity:
         if len(threads) > known:
             for pid, _ in list(threads)[known:]:
                 self.process(pid)
-        thread_ids = pa.array(numbers, pa.int32())
+        thread_ids = integers(numbers, pa.int32())
         if len(self._pids) <= 1:
-            process_ids = pa.repeat(pa.scalar(PROFILED, pa.int32()), len(events))
+            process_ids = zeros(len(events))
         else:
-            process_ids = pa.array(
+            process_ids = integers(
                 [self.process(event.pid) for event in events], pa.int32()
             )
         return {"process_id": process_ids, "thread_id": thread_ids}
@@ -77,14 +77,11 @@ class Identity:
 
     def devices(self, ordinals: Iterable[int | None]) -> pa.Array:
         """Return the column device_id for ordinals."""
-        known = self._devices
-        return pa.array(
-            [
-                known[ordinal] if ordinal in known else self.device(ordinal)
-                for ordinal in ordinals
-            ],
-            pa.int32(),
-        )
+        known: dict[int | None, int | None] = {None: None}
+        found = list(ordinals)
+        for ordinal in dict.fromkeys(found):
+            known[ordinal] = self.device(ordinal)
+        return integers([known[ordinal] for ordinal in found], pa.int32())
 
     def gpu(self, events: Sequence[Event], args: Sequence[GpuArgs]) -> dict[str, Any]:
         """Return the columns that all work on a GPU has.
@@ -106,7 +103,7 @@ class Identity:
         # 0 is how some versions for AMD write that it is not known.
         correlations = [found.correlation or None for found in args]
         return {
-            "process_id": pa.repeat(pa.scalar(PROFILED, pa.int32()), len(args)),
+            "process_id": zeros(len(args)),
             "device_id": self.devices(ordinals),
             "context_id": integers(contexts),
             "stream_id": integers(streams),

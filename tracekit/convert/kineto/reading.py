@@ -1,5 +1,6 @@
 """Reads a trace: sorts events by category, then says what they were made by."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from tracekit.convert.kineto.metadata import Metadata, rank_in_text
 from tracekit.convert.kineto.stream import EventStream
 from tracekit.convert.ranks import rank_in_name
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
+from tracekit.convert.row_batches import fitted
 from tracekit.schema import HOST_RANK, TABLES
 
 Rows = Callable[[Sequence[Event], Context], Iterator[Batch]]
@@ -116,6 +118,7 @@ class Trace:
             for events in stream.chunks():
                 for batch in self._chunk(events, context, flows):
                     yield self._noted(batch)
+                del events
             if "flow" in context.tables:
                 for batch in flows.links(context):
                     yield self._noted(batch)
@@ -149,25 +152,14 @@ class Trace:
     def _chunk(
         self, events: list[Event], context: Context, flows: Flows
     ) -> Iterator[Batch]:
-        groups: dict[str | None, list[Event]] = {}
-        others: dict[str, list[Event]] = {}
+        groups: dict[str | None, list[Event]] = defaultdict(list)
+        others: dict[str, list[Event]] = defaultdict(list)
         for event in events:
-            if event.ph == "X":
-                key = event.cat
-                if key in groups:
-                    groups[key].append(event)
-                else:
-                    groups[key] = [event]
-            else:
-                key = event.ph
-                if key in others:
-                    others[key].append(event)
-                else:
-                    others[key] = [event]
+            (groups[event.cat] if event.ph == "X" else others[event.ph]).append(event)
         for category in (None, ""):
-            for event in groups.pop(category, ()):
+            for event in groups.pop(category, []):
                 known = _PIDS.get(str(event.pid), "")
-                groups.setdefault(known, []).append(event)
+                groups[known].append(event)
         # Work on a GPU does not say which process it is of: hosts come first.
         for category in sorted(groups, key=lambda c: c not in ("cpu_op", "Operator")):
             found = groups[category]
@@ -294,5 +286,5 @@ class Trace:
 
 def _rows(table: str, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
     schema = TABLES[table].arrow
-    full = [{name: row.get(name) for name in schema.names} for row in rows]
-    return pa.RecordBatch.from_pylist(full, schema=schema)
+    columns = [fitted([row.get(f.name) for row in rows], f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

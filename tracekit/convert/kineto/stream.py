@@ -28,6 +28,7 @@ _TOKEN = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}]')
 _TOP = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]')
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BLANK = b" \t\r\n,"
+_NO_BLANK = re.compile(rb"[^ \t\r\n,]")
 # Blanks and the mark of UTF-8 that some editors write.
 _BEFORE = b" \t\r\n\xef\xbb\xbf"
 
@@ -79,6 +80,8 @@ class EventStream:
                 rest, lost = rest[found.end() :], False
             events, rest = self._decode(rest)
             yield events
+            # Before the next chunk is decoded: two of them need not be held.
+            del events
             if len(rest) > LONGEST_EVENT:
                 self._log.skip(
                     "event", f"longer than {LONGEST_EVENT >> 20} MiB of JSON"
@@ -126,7 +129,10 @@ class EventStream:
         if cut is not None:
             end, following = cut
             try:
-                events = _DECODER.decode(b"[" + text[:end].lstrip(_BLANK) + b"]")
+                start = _NO_BLANK.search(text)
+                assert start is not None
+                whole = memoryview(text)[start.start() : end]
+                events = _DECODER.decode(b"".join((b"[", whole, b"]")))
             except _INVALID:
                 pass
             else:

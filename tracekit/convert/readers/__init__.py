@@ -13,6 +13,7 @@ from tracekit.convert.readers.ncu_report import NcuReportReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
+from tracekit.convert.readers.nvprof_csv import NvprofCsvReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
 from tracekit.convert.readers.rocpd import RocpdReader
 from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
@@ -30,8 +31,10 @@ READERS: tuple[Reader, ...] = (
     NsysColumnarReader(),
     NsysReportReader(),
     NcuReportReader(),
-    XPlaneReader(),
     KinetoReader(),
+    # After Kineto, whose traces begin with a line break as an XSpace may: to tell, this
+    # one reads the file whole.
+    XPlaneReader(),
     TensorflowTraceReader(),
     MxnetReader(),
     MxnetTotalsReader(),
@@ -41,6 +44,7 @@ READERS: tuple[Reader, ...] = (
     Rocprofv3JsonReader(),
     RocpdReader(),
     NcuCsvReader(),
+    NvprofCsvReader(),
     TorchExecutionTraceReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
