@@ -2,10 +2,22 @@
 
 from pathlib import Path
 
+from tracekit.convert.capture import stem
 from tracekit.convert.nsys.sqlite_export import damage, is_sqlite, table_names
 from tracekit.errors import UnreadableTraceError
 
 _SHOWN_TABLES = 3
+
+
+def same_rank(rank: int, first: str, second: str) -> UnreadableTraceError:
+    """Return the error for two captures that have one rank, by their names."""
+    one = first != second and stem(Path(first)) == stem(Path(second))
+    return UnreadableTraceError(
+        f"{first} and {second} are both rank {rank}",
+        hint="give one of them: by their names they are one capture"
+        if one
+        else "rename the files so that each holds its rank: rank-0, rank-1",
+    )
 
 
 def refusal(capture: Path, tried: str) -> UnreadableTraceError:
