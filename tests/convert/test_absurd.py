@@ -191,10 +191,10 @@ def test_names_of_processes_that_nothing_tells_are_not_shared(
     target = "process" if table == "PROCESSES" else "thread"
     (file,) = made.files(target)
     # The process alone is named by nothing else; NVTX names some threads.
-    named = duckdb.sql(f"SELECT count(name) FROM '{file}'").fetchall()
+    named = duckdb.execute(f"SELECT count(name) FROM '{file}'").fetchall()
     whole = convert([scrub_whole(tmp_path)], tmp_path / "whole")
     (other,) = whole.files(target)
-    assert named < duckdb.sql(f"SELECT count(name) FROM '{other}'").fetchall()
+    assert named < duckdb.execute(f"SELECT count(name) FROM '{other}'").fetchall()
 
 
 def scrub_whole(folder: Path) -> Path:
@@ -249,7 +249,7 @@ def test_a_string_that_is_null_stays_null(kind: str, tmp_path: Path) -> None:
     scrub(export, tmp_path / f"out.{kind}")
     made = convert([tmp_path / f"out.{kind}"], tmp_path / "run")
     (file,) = made.files("kernel")
-    ((names, kernels),) = duckdb.sql(
+    ((names, kernels),) = duckdb.execute(
         f"SELECT count(name), count(*) FROM '{file}'"
     ).fetchall()
     assert 0 < names < kernels == 116

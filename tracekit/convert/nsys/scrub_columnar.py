@@ -141,7 +141,7 @@ class _Copy:
     def _numbers_of(
         self, column: pa.Array, batch: pa.RecordBatch, field: pa.Field
     ) -> pa.Array:
-        domains = [None] * len(column)
+        domains: list[int | None] = [None] * len(column)
         if "domainId" in batch.schema.names:
             # No schema has the domain -1.
             domains = [
