@@ -161,7 +161,7 @@ def _counters() -> Finding:
 
 def _sampling() -> Finding:
     text = (_read(_PARANOID) or "").strip()
-    if not text:
+    if not re.fullmatch(r"-?\d+", text):
         return Finding("cpu sampling", MISSING, "the kernel has no perf events")
     if int(text) > _SAMPLING_LIMIT and not _is_admin():
         return Finding(
