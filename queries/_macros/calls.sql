@@ -10,7 +10,7 @@ CREATE MACRO is_launch_call(name) AS (
 );
 
 -- A kernel that exchanges data between GPUs: NCCL's and RCCL's.
-CREATE MACRO is_communication_kernel(name) AS regexp_matches(name, '(?i)nccl|rccl');
+CREATE MACRO is_communication_kernel(name) AS kernel_category(name) = 'communication';
 
 -- A range or an operator of a framework in which data is read for training: PyTorch's
 -- `enumerate(DataLoader)#...__next__`, TensorFlow's `IteratorGetNext`, MXNet's

@@ -148,3 +148,31 @@ greatest(end_ns - greatest(start_ns, coalesce(to_ns, start_ns)), 0);
 CREATE MACRO inside(from_before, added_ns, into_next) AS (
     coalesce(from_before, 0) + coalesce(added_ns, 0) - coalesce(into_next, 0)
 )::bigint;
+
+-- How much of the union of all intervals lies before each cut, from the key's first cut
+-- on: key, time_ns, covered_ns. Between any two cuts lies the difference. Tables as in
+-- `cover`, but that a key may have one cut only.
+CREATE MACRO covered_before(intervals, cuts) AS TABLE (
+    WITH
+        part AS (
+            SELECT
+                key,
+                start_ns,
+                end_ns,
+                end_ns - start_ns - uncovered_ns AS covered_ns
+            FROM cover(intervals, cuts)
+        )
+
+    SELECT
+        key,
+        end_ns AS time_ns,
+        sum(covered_ns) OVER (PARTITION BY key ORDER BY end_ns)::bigint AS covered_ns
+    FROM part
+    UNION ALL
+    SELECT
+        key,
+        min(time_ns) AS time_ns,
+        0::bigint AS covered_ns
+    FROM query_table(cuts)
+    GROUP BY key
+);

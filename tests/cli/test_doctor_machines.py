@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.command import run
 from tracekit.convert import doctor
+from tracekit.tools import permissions
 
 _VERSION = (
     "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56\n"
@@ -27,9 +28,10 @@ def checked(
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    monkeypatch.setattr(doctor, "_DRIVER", tmp_path / "nvidia")
-    monkeypatch.setattr(doctor, "_PARANOID", tmp_path / "perf_event_paranoid")
-    monkeypatch.setattr(doctor, "_is_admin", lambda: False)
+    for module in (doctor, permissions):
+        monkeypatch.setattr(module, "DRIVER", tmp_path / "nvidia")
+        monkeypatch.setattr(module, "PARANOID", tmp_path / "perf_event_paranoid")
+    monkeypatch.setattr(permissions, "is_admin", lambda: False)
     monkeypatch.setenv("PATH", "")
     done = run(capfd, "doctor", "-f", "json")
     assert done.status == 0, done.err

@@ -150,3 +150,12 @@ def test_the_report_holds_what_the_page_prints(joined: Joined, tmp_path: Path) -
     # Reports have linker symbols.
     kinds = {row["match_kind"] for row in rows_of_run(run, "kernel_metric")}
     assert kinds == {"mangled_name"}
+
+
+def test_the_profiler_of_pytorch_has_the_same_kernels(tmp_path: Path) -> None:
+    """Join to the trace of the same program by another tool, two iterations."""
+    trace = TRACES / "kineto" / "h200" / "resnet50.kineto.json.gz"
+    run = convert([trace, NCU / "resnet50.ncu.csv.gz"], tmp_path / "run")
+    (outcome,) = run.manifest.joined
+    assert (outcome.launches, outcome.matched) == (725, 725)
+    assert outcome.kernels == outcome.kernels_matched == 2 * 725

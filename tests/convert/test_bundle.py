@@ -11,14 +11,14 @@ from tests.support.exports import export_in, folder_of
 from tests.support.kineto_text import kernel, notes, text_of
 from tests.support.nsys_program import REPORT
 from tracekit.convert import convert
-from tracekit.convert.nsys import program
 from tracekit.errors import MissingToolError, UnreadableTraceError
+from tracekit.tools import nsys
 
 
 @pytest.fixture(autouse=True)
 def _no_nsys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(program, "INSTALL_PATTERNS", ())
+    monkeypatch.setattr(nsys, "INSTALL_PATTERNS", ())
 
 
 WHOLE = text_of([kernel(1), kernel(2), kernel(3)])

@@ -1,5 +1,6 @@
 """Counters joined to the kernels of a timeline, on the recorded demo."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -149,3 +150,29 @@ def test_a_table_that_was_not_asked_for_is_not_made(
     run = convert([DEMO, counters], tmp_path / "run", request)
     assert run.manifest.rows("kernel_metric") == 0
     assert run.manifest.rows("kernel") == 3 * UNIT
+
+
+def test_a_symbol_that_no_demangler_knows_is_told_by_the_name_in_it(
+    tmp_path: Path,
+) -> None:
+    symbol = "_Z_not_a_symbol6KernelILi4EE"
+    event = {
+        "ph": "X",
+        "cat": "kernel",
+        "pid": 0,
+        "tid": 7,
+        "name": symbol,
+        "ts": 10.0,
+        "dur": 5.0,
+        "args": {"device": 0, "stream": 7, "grid": [8, 1, 1], "block": [32, 1, 1]},
+    }
+    trace = tmp_path / "trace.json"
+    content = {"schemaVersion": 1, "deviceProperties": [], "traceEvents": [event]}
+    trace.write_text(json.dumps(content))
+    counters = tmp_path / "counters.csv"
+    other = identity(0, "void ns::Other<4>(T1::Params)")
+    same = identity(1, "void ns::Kernel<4>(T1::Params)")
+    counters.write_text(raw_page({"x__y.sum": ""}, [(other, ("1",)), (same, ("2",))]))
+    run = convert([trace, counters], tmp_path / "run")
+    found = {r["kernel_id"]: r["value"] for r in rows_of_run(run, "kernel_metric")}
+    assert found == {0: 2.0, None: 1.0}

@@ -434,3 +434,7 @@ def test_rank_comes_from_the_name_of_the_file(tmp_path: Path) -> None:
     run = convert(paths, tmp_path / "run")
     found = [(rank.rank, rank.source) for rank in run.manifest.ranks]
     assert found == [(0, "file_name"), (1, "file_name")]
+    # Ids are unique over the ranks of a run.
+    assert [p["process_id"] for p in rows_of_run(run, "process")] == [0, 1]
+    assert {k["process_id"] for k in rows_of_run(run, "kernel")} == {0, 1}
+    assert len({t["thread_id"] for t in rows_of_run(run, "thread")}) == 2

@@ -64,6 +64,12 @@ def test_plain_data_is_read_in_every_protocol(tmp_path: Path, protocol: int) -> 
     assert reader_for(path).name == "torch-snapshot"
 
 
+@pytest.mark.parametrize("text", ["column,value", "cpu\n", "(data)", "(list", "]", "}"])
+def test_text_is_not_taken_for_a_pickle(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UnreadableTraceError, match="no reader accepts"):
+        reader_for(written(tmp_path, text.encode()))
+
+
 def test_a_tuple_may_lie_across_frames(tmp_path: Path) -> None:
     # The writer ends a frame after 64 KiB, between any two instructions.
     data = [{"pool": (0, 0), "text": "x" * size} for size in range(4000)]

@@ -254,8 +254,7 @@ class _Conversion:
             return
         if table.name == "device":
             rows = self._numbering.new_devices(rows)
-        if len(self._logs) > 1:
-            rows = self._numbering.renumber(rows)
+        rows = self._numbering.renumber(rows)
         if table.name == "device":
             self._note_devices(rows)
         rows, rejected = part(table, rows)

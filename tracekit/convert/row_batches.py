@@ -1,7 +1,7 @@
 """Collects rows that Python made one at a time into batches of the tables."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +12,28 @@ from tracekit.schema import TABLES
 # A row that waits is a dict of a kilobyte or two.
 _ROWS = 16_384
 _SIGN = 1 << 63
+_UNFIT = (pa.ArrowException, OverflowError, UnicodeError, ValueError, TypeError)
 
 
 def signed64(value: int) -> int:
     """Return the 64 bits of an unsigned number as the signed one of a BIGINT."""
     return ((value + _SIGN) & ((1 << 64) - 1)) - _SIGN
+
+
+def fitted(values: Sequence[object], kind: pa.DataType) -> pa.Array:
+    """Return values as a column; one that it cannot hold is NULL."""
+    try:
+        return pa.array(values, kind)
+    except _UNFIT:
+        return pa.array([v if _fits(v, kind) else None for v in values], kind)
+
+
+def _fits(value: object, kind: pa.DataType) -> bool:
+    try:
+        pa.scalar(value, kind)
+    except _UNFIT:
+        return False
+    return True
 
 
 class RowBatches:
@@ -81,15 +98,13 @@ class RowBatches:
     def _column(self, table: str, field: pa.Field, values: list[Any]) -> pa.Array:
         try:
             return pa.array(values, field.type)
-        except (pa.ArrowException, OverflowError, UnicodeError, ValueError, TypeError):
+        except _UNFIT:
             return pa.array(
                 [self._fitting(table, field, value) for value in values], field.type
             )
 
     def _fitting(self, table: str, field: pa.Field, value: object) -> object:
-        try:
-            pa.scalar(value, field.type)
-        except (pa.ArrowException, OverflowError, UnicodeError, ValueError, TypeError):
+        if not _fits(value, field.type):
             self._log.repair(f"{table}.{field.name}", "a value that it cannot hold")
             return None
         return value

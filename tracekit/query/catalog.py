@@ -1,5 +1,6 @@
 """The SQL modules, views and macros that ship with tracekit."""
 
+import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
@@ -8,9 +9,11 @@ from pathlib import Path
 from tracekit.assets import assets
 from tracekit.errors import QueryError
 from tracekit.query.module import QueryModule, parse_module
+from tracekit.query.tables import literal
 
 _VIEWS = "_views"
 _MACROS = "_macros"
+_RULES = "_rules"
 
 
 @dataclass(frozen=True)
@@ -94,13 +97,56 @@ def views() -> tuple[View, ...]:
 
 @cache
 def macros() -> tuple[str, ...]:
-    """Return the files of macros, in the order of their names."""
-    files = (assets("queries") / _MACROS).iterdir()
-    return tuple(
-        file.read_text("utf-8")
-        for file in sorted(files, key=lambda file: file.name)
-        if file.name.endswith(".sql")
+    """Return the macros of rules, and the files of macros in order of their names."""
+    return (
+        *(_classifier(name, rules(name)) for name, _ in _files(_RULES, ".csv")),
+        *(text for _, text in _files(_MACROS, ".sql")),
     )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A line of `_rules/<name>.csv`; the first that matches a text says what it is.
+
+    Attributes:
+        category: What it is.
+        pattern: Regular expression that finds it, as DuckDB (RE2) reads it.
+        example: A text that this rule is the first to match.
+    """
+
+    category: str
+    pattern: str
+    example: str
+
+
+@cache
+def rules(name: str) -> tuple[Rule, ...]:
+    """Return the rules of `_rules/<name>.csv`, in order."""
+    text = (assets("queries") / _RULES / f"{name}.csv").read_text("utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return tuple(Rule(**row) for row in rows)
+
+
+def _classifier(name: str, known: tuple[Rule, ...]) -> str:
+    """Return the macro `<name>(text)` that names the category, or `other`."""
+    cases = " ".join(
+        f"WHEN regexp_matches(text, {literal(rule.pattern)})"
+        f" THEN {literal(rule.category)}"
+        for rule in known
+    )
+    return (
+        f"CREATE MACRO {name}(text) AS"
+        f" CASE WHEN text IS NULL THEN NULL {cases} ELSE 'other' END"
+    )
+
+
+def _files(folder: str, suffix: str) -> list[tuple[str, str]]:
+    files = sorted((assets("queries") / folder).iterdir(), key=lambda file: file.name)
+    return [
+        (file.name.removesuffix(suffix), file.read_text("utf-8"))
+        for file in files
+        if file.name.endswith(suffix)
+    ]
 
 
 def _view(file: Traversable) -> View:

@@ -135,6 +135,10 @@ def _matches(launches: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     symbols = set(kernels["mangled_name"].drop_nulls().to_list())
     keys = [_launch_key(row, symbols) for row in launches.iter_rows(named=True)]
     wanted = set(keys)
+    bases: dict[tuple[Any, ...], set[str]] = {}
+    for kind, name, *shape in wanted:
+        if kind == "shape":
+            bases.setdefault(tuple(shape), set()).add(name)
     if kernels["correlation_id"].null_count() == 0:
         # A process numbers its calls: kernels of several streams start in another
         # order than they were launched in.
@@ -143,7 +147,8 @@ def _matches(launches: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     of_kernels = []
     for row in kernels.select("name", "mangled_name", "short_name", *_GRID).iter_rows():
         if row not in key_of:
-            key_of[row] = next((k for k in _kernel_keys(*row) if k in wanted), None)
+            found = (k for k in _kernel_keys(*row, bases=bases) if k in wanted)
+            key_of[row] = next(found, None)
         of_kernels.append(key_of[row])
     matches = align(keys, of_kernels)
     indices = launches["launch_index"].to_list()
@@ -183,7 +188,11 @@ def _launch_key(row: dict[str, Any], symbols: set[str]) -> tuple[Any, ...]:
 
 
 def _kernel_keys(
-    name: str | None, symbol: str | None, short_name: str | None, *shape: int | None
+    name: str | None,
+    symbol: str | None,
+    short_name: str | None,
+    *shape: int | None,
+    bases: Mapping[tuple[Any, ...], set[str]],
 ) -> Iterator[tuple[Any, ...]]:
     if symbol is not None:
         yield ("mangled_name", symbol, *shape)
@@ -191,6 +200,11 @@ def _kernel_keys(
     base = short_name or base_name(demangle(symbol or name or ""))
     yield ("shape", base, *shape)
     yield ("name", base)
+    if base.startswith("_Z"):
+        # It stayed a symbol. There a name follows its length; only one will do.
+        inside = [b for b in bases.get(shape, ()) if f"{len(b)}{b}" in base]
+        if len(inside) == 1:
+            yield ("shape", inside[0], *shape)
 
 
 def _write_matches(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from tracekit.convert.nsys.mapping import table_rows
+from tracekit.convert.row_batches import fitted
 from tracekit.schema import TABLES
 
 _TABLE = TABLES["kernel_metric"]
@@ -86,7 +87,7 @@ class MetricRows:
         of = pa.array(self._of, pa.int32())
         self._launches, self._values, self._of = [], [], []
         columns: dict[str, pa.Array] = {
-            name: pa.array(cells, kind).take(of)
+            name: fitted(cells, kind).take(of)
             for name, kind, cells in _launch_columns(launches)
         }
         for name in ("kernel_name", "mangled_name"):

@@ -19,6 +19,7 @@ from tracekit.convert.kineto.metadata import Metadata, rank_in_text
 from tracekit.convert.kineto.stream import EventStream
 from tracekit.convert.ranks import rank_in_name
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
+from tracekit.convert.row_batches import fitted
 from tracekit.schema import HOST_RANK, TABLES
 
 Rows = Callable[[Sequence[Event], Context], Iterator[Batch]]
@@ -285,5 +286,5 @@ class Trace:
 
 def _rows(table: str, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
     schema = TABLES[table].arrow
-    full = [{name: row.get(name) for name in schema.names} for row in rows]
-    return pa.RecordBatch.from_pylist(full, schema=schema)
+    columns = [fitted([row.get(f.name) for row in rows], f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

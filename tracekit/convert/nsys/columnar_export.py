@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from tracekit.convert.nsys.export import NO_VALUES
+from tracekit.convert.nsys.export import NO_VALUES, Row
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import UnreadableTraceError
 
@@ -74,7 +74,7 @@ class ColumnarExport:
 
     def rows(
         self, table: str, column: str | None = None, values: frozenset[int] = NO_VALUES
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Row]:
         """Yield rows one by one, text made valid, NULL as None."""
         path = self._files.get(table)
         if path is None or (column is not None and column not in self.columns(table)):
@@ -87,13 +87,9 @@ class ColumnarExport:
                 if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                     continue
                 chosen = batch.filter(pc.is_in(numbers, pa.array(sorted(values), kind)))
-            columns = [plain(cells).to_pylist() for cells in chosen.columns]
+            columns = [_cells(plain(cells)) for cells in chosen.columns]
             for row in zip(*columns, strict=True):
-                cells = (
-                    cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-                    for cell in row
-                )
-                yield dict(zip(chosen.schema.names, cells, strict=True))
+                yield Row(chosen.schema.names, row)
 
     def batches(self, table: str, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield the columns `wanted` of `table` in the order of the file."""
@@ -201,6 +197,14 @@ def _incomplete(path: Path, error: Exception | str) -> UnreadableTraceError:
         f"{reason}",
         hint="export it again",
     )
+
+
+def _cells(column: pa.Array) -> list[Any]:
+    if pa.types.is_temporal(column.type):
+        # No column of an export is one; Python cannot hold nanoseconds.
+        return [None] * len(column)
+    cells: list[Any] = column.to_pylist()
+    return cells
 
 
 def plain(column: pa.Array) -> pa.Array:

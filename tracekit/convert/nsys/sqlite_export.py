@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from tracekit.convert.nsys.export import NO_VALUES
+from tracekit.convert.nsys.export import NO_VALUES, Row
 from tracekit.convert.nsys.stretches import RowRange, slices
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import UnreadableTraceError
@@ -162,7 +162,7 @@ class SqliteExport:
 
     def rows(
         self, table: str, column: str | None = None, values: frozenset[int] = NO_VALUES
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Row]:
         """Yield rows one by one, text made valid, NULL as None."""
         if table not in self._columns:
             return
@@ -176,11 +176,7 @@ class SqliteExport:
             cursor = self._connection.execute(query)
             names = [described[0] for described in cursor.description]
             for row in cursor:
-                cells = (
-                    cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-                    for cell in row
-                )
-                yield dict(zip(names, cells, strict=True))
+                yield Row(names, row)
         except sqlite3.Error as error:
             raise self._damaged(error) from error
 

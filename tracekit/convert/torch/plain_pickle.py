@@ -9,6 +9,7 @@ names once more.
 
 import pickle
 import pickletools
+import re
 from enum import IntEnum
 from io import BytesIO
 from pathlib import Path
@@ -52,6 +53,12 @@ _NAMES = {
 _KIND_OF = {
     opcode: kind for kind, opcodes in _NAMES.items() for opcode in opcodes.split()
 }
+# A protocol number; or, of the text protocols, a list or a dict that is put into the
+# memo, or a function that is named.
+_BEGINNING = re.compile(
+    rb"\x80[\x02-\x05]|\([ld]p\d+\r?\n|[\]}](?:q|p\d+\r?\n)"
+    rb"|c[A-Za-z_][\w.]*\r?\n[A-Za-z_][\w.]*\r?\n"
+)
 _TUPLE_LENGTH = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 # 64 bits with a sign byte, and as text: a longer number is no number of a profiler,
 # and numbers chosen to have one hash make a dict slow.
@@ -67,13 +74,8 @@ _LENGTH_BYTES = {
 def looks_like_pickle(path: Path) -> bool:
     """Tell whether a file begins as a pickle of any protocol does."""
     with path.open("rb") as file:
-        head = file.read(2)
-    if len(head) < 2:
-        return False
-    # The text protocols: a list or a dict is begun and put into the memo, or a
-    # function is named.
-    text = (b"(l", b"(d", b"]q", b"}q", b"]p", b"}p", b"cp", b"co", b"cb", b"c_")
-    return (head[0] == 0x80 and 2 <= head[1] <= pickle.HIGHEST_PROTOCOL) or head in text
+        head = file.read(256)
+    return _BEGINNING.match(head) is not None
 
 
 def read_plain_pickle(path: Path, name: str) -> object:
