@@ -11,6 +11,7 @@ import typer
 
 from tracekit._version import __version__
 from tracekit.errors import TracekitError
+from tracekit.report.cells import visible
 
 # In the order of the help; each is `tracekit.cli.<name>` with a function `<name>`.
 COMMANDS = ("demo", "convert", "info", "query", "sql", "scrub", "doctor", "clean")
@@ -57,9 +58,11 @@ def main(argv: list[str] | None = None) -> None:
     try:
         app(args=argv, prog_name="tracekit")
     except TracekitError as error:
-        typer.echo(f"Error: {error}", err=True)
+        # Names in it come from the capture, and may hold escapes of the terminal.
+        for line in f"Error: {error}".split("\n"):
+            typer.echo(visible(line), err=True)
         if error.hint:
-            typer.echo(f"\nHint: {error.hint}", err=True)
+            typer.echo(f"\nHint: {visible(error.hint)}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe is gone, as `| head` is: no fault of ours. Python
