@@ -46,3 +46,9 @@ class QueryError(TracekitError):
     """A query, its parameters or the user's SQL do not work."""
 
     exit_code = 5
+
+
+class CollectError(TracekitError):
+    """The program ran, or should have, and no capture of its GPU work came of it."""
+
+    exit_code = 125

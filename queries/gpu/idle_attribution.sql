@@ -11,7 +11,8 @@
 -- count as work. An activity of length 0 launches nothing here and parts no time.
 --
 -- `each=step` has a row for each training step on each device that its process used,
--- and takes the steps that begin in the window, whole.
+-- and takes the steps that begin in the window, whole. `--window range:NAME` asks for
+-- the time inside of a range.
 --
 -- reads:
 --   user_process  rows

@@ -20,9 +20,10 @@ from tests.support.nsys_program import (
     stand_in,
 )
 from tracekit.convert import convert
-from tracekit.convert.nsys import program, report_export
+from tracekit.convert.nsys import report_export
 from tracekit.errors import MissingToolError, OutputError, UnreadableTraceError
 from tracekit.store.run import Run
+from tracekit.tools import nsys as program
 
 USUAL = program.INSTALL_PATTERNS
 WANTED = ["-t", "parquetdir", "--include-blobs=true", "--include-json=true"]

@@ -40,6 +40,10 @@ if arguments == ["--version"]:
 with place.open("a") as log:
     temporary = os.environ.get("TMPDIR")
     log.write(json.dumps({{"arguments": arguments, "temporary": temporary}}) + "\\n")
+if arguments[0] == "profile":
+    sys.argv = [known["profile"], json.dumps(known["profiling"]), *arguments[1:]]
+    exec(compile(pathlib.Path(known["profile"]).read_text(), "profile", "exec"))
+    sys.exit(0)
 usage = "\\nusage: nsys export [<args>] [nsys-rep-file]\\n" \\
     "Try 'nsys export --help' for more information."
 assert arguments.pop(0) == "export"
@@ -75,6 +79,29 @@ if made.is_dir():
 else:
     shutil.copy(made, output)
 """
+
+
+_PROFILE = Path(__file__).with_name("nsys_profile_program.py")
+
+
+class Profiling(msgspec.Struct, kw_only=True):
+    """What the stand-in does when it is to profile.
+
+    Attributes:
+        makes: `report`, `stream`, `numbered` reports, or `nothing`.
+        streams_to: A folder for the stream, if not beside the report.
+        closes_files: Whether the program gets no files beside its outputs.
+        status: The status that it ends with, whatever the program's.
+        unknown: Options that it does not know.
+        fails: What it prints instead of starting the program.
+    """
+
+    makes: str = "report"
+    streams_to: str = ""
+    closes_files: bool = False
+    status: int = 0
+    unknown: list[str] = []
+    fails: str = ""
 
 
 class _Call(msgspec.Struct):
@@ -119,6 +146,7 @@ def stand_in(
     types: Sequence[str] = TYPES,
     prints: str = "",
     status: int = 0,
+    profiling: Profiling | None = None,
 ) -> StandIn:
     """Write a program `nsys` into `folder`.
 
@@ -131,6 +159,7 @@ def stand_in(
         types: The types it knows.
         prints: What it prints while it exports.
         status: The status that an export ends with.
+        profiling: What it does when it is to profile.
     """
     folder.mkdir(parents=True, exist_ok=True)
     known = {
@@ -142,6 +171,8 @@ def stand_in(
         "types": list(types),
         "prints": prints,
         "status": status,
+        "profile": str(_PROFILE),
+        "profiling": msgspec.to_builtins(profiling or Profiling()),
     }
     program = folder / "program.py"
     program.write_text(_PROGRAM.format(known=json.dumps(known)))

@@ -14,7 +14,17 @@ from tracekit.errors import TracekitError
 from tracekit.report.cells import visible
 
 # In the order of the help; each is `tracekit.cli.<name>` with a function `<name>`.
-COMMANDS = ("demo", "convert", "info", "query", "sql", "scrub", "doctor", "clean")
+COMMANDS = (
+    "demo",
+    "collect",
+    "convert",
+    "info",
+    "query",
+    "sql",
+    "scrub",
+    "doctor",
+    "clean",
+)
 
 app = typer.Typer(
     name="tracekit",
@@ -43,7 +53,9 @@ def _tracekit(
 
 for _name in COMMANDS:
     _module = importlib.import_module(f"tracekit.cli.{_name}")
-    app.command(_name)(getattr(_module, _name))
+    app.command(_name, context_settings=getattr(_module, "CONTEXT", None))(
+        getattr(_module, _name)
+    )
 
 
 def _terminated(number: int, frame: object) -> None:  # noqa: ARG001 - a handler

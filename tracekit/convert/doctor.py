@@ -2,25 +2,27 @@
 
 import ctypes
 import ctypes.util
-import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-from tracekit.convert.nsys.program import find_nsys, version_text
 from tracekit.errors import MissingToolError
+from tracekit.tools.nsys import find_nsys, version_text
+from tracekit.tools.permissions import (
+    COUNTERS_ADVICE,
+    DRIVER,
+    PARANOID,
+    SAMPLING_ADVICE,
+    counters_are_restricted,
+    sampling_is_restricted,
+    text_of,
+)
 
 OK, MISSING, LIMITED = "ok", "missing", "limited"
 
-_DRIVER = Path("/proc/driver/nvidia")
-_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-# From 3 on, an ordinary user may not sample even his own processes.
-_SAMPLING_LIMIT = 2
-_CAP_SYS_ADMIN = 21
 _IMPORTER_NEEDS = "libdw.so.1"
 
 
@@ -56,7 +58,7 @@ def examine() -> list[Finding]:
 
 
 def _driver() -> Finding:
-    version = _read(_DRIVER / "version")
+    version = text_of(DRIVER / "version")
     match = re.search(r"Kernel Module.*?\s(\d+(?:\.\d+)+)\s", version or "")
     if match is None:
         return Finding(
@@ -69,12 +71,12 @@ def _driver() -> Finding:
 
 
 def _gpus() -> list[Finding]:
-    folders = _DRIVER / "gpus"
+    folders = DRIVER / "gpus"
     if not folders.is_dir():
         return [Finding("gpu", MISSING, "no NVIDIA GPU")]
     found = []
     for folder in sorted(folders.iterdir()):
-        match = re.search(r"Model:\s*(.+)", _read(folder / "information") or "")
+        match = re.search(r"Model:\s*(.+)", text_of(folder / "information") or "")
         found.append(Finding("gpu", OK, match[1] if match else folder.name))
     return found or [Finding("gpu", MISSING, "no NVIDIA GPU")]
 
@@ -146,44 +148,20 @@ def _cupti() -> Finding:
 
 
 def _counters() -> Finding:
-    parameters = _read(_DRIVER / "params")
-    if parameters is None:
+    if text_of(DRIVER / "params") is None:
         return Finding("gpu counters", MISSING, "no NVIDIA driver")
-    if "RmProfilingAdminOnly: 1" in parameters and not _is_admin():
+    if counters_are_restricted():
         return Finding(
-            "gpu counters",
-            LIMITED,
-            "for the administrator only",
-            "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0",
+            "gpu counters", LIMITED, "for the administrator only", COUNTERS_ADVICE
         )
     return Finding("gpu counters", OK, "allowed")
 
 
 def _sampling() -> Finding:
-    text = (_read(_PARANOID) or "").strip()
+    text = (text_of(PARANOID) or "").strip()
     if not text:
         return Finding("cpu sampling", MISSING, "the kernel has no perf events")
-    if int(text) > _SAMPLING_LIMIT and not _is_admin():
-        return Finding(
-            "cpu sampling",
-            LIMITED,
-            f"perf_event_paranoid is {text}",
-            f"sysctl kernel.perf_event_paranoid={_SAMPLING_LIMIT}",
-        )
-    return Finding("cpu sampling", OK, f"perf_event_paranoid is {text}")
-
-
-def _is_admin() -> bool:
-    if os.geteuid() != 0:
-        return False
-    match = re.search(
-        r"CapEff:\s*([0-9a-f]+)", _read(Path("/proc/self/status")) or "CapEff: 0"
-    )
-    return bool(match and int(match[1], 16) >> _CAP_SYS_ADMIN & 1)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return None
+    found = f"perf_event_paranoid is {text}"
+    if sampling_is_restricted():
+        return Finding("cpu sampling", LIMITED, found, SAMPLING_ADVICE)
+    return Finding("cpu sampling", OK, found)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tracekit.convert.nsys.program import Nsys, Version, child_environment, version_text
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import (
     MissingToolError,
@@ -22,6 +21,8 @@ from tracekit.errors import (
     TracekitError,
     UnreadableTraceError,
 )
+from tracekit.tools.libraries import install_advice, library_named_in
+from tracekit.tools.nsys import Nsys, Version, child_environment, version_text
 
 FLAGS = ("--include-blobs=true", "--include-json=true")
 _SHOWN_LINES = 12
@@ -38,11 +39,6 @@ _UNKNOWN_TYPE = re.compile(
     re.I,
 )
 _USAGE = re.compile(r"^\s*usage: nsys", re.I | re.M)
-# The loader's words, with its prefix or, where a library is opened later, without.
-_NO_LIBRARY = re.compile(
-    r"error while loading shared libraries: (?P<started>[^\s:]+)"
-    r"|(?P<opened>lib[\w.+-]+\.so[\w.]*): cannot open shared object file"
-)
 _NO_IMPORTER = "Unable to retrieve the importer version"
 _NEWER = re.compile(
     r"newer version|version [^\n]*(is )?not supported|unsupported [^\n]*version"
@@ -51,10 +47,6 @@ _NEWER = re.compile(
 )
 _NO_SPACE = re.compile(r"no space left|disk is full|quota exceeded", re.I)
 _PROGRESS = re.compile(r"\[[=# >-]*\s*\d+\s*%[^\]]*\]")
-_PACKAGES = {
-    "libdw.so.1": ("libdw1", "elfutils-libs"),
-    "libelf.so.1": ("libelf1", "elfutils-libelf"),
-}
 
 
 @dataclass(frozen=True)
@@ -257,7 +249,7 @@ def _explained(
         return MissingToolError(
             f"the importer of {nsys} does not start, mostly because libdw.so.1 is "
             f"missing{printed}",
-            hint=_install("libdw.so.1"),
+            hint=install_advice("libdw.so.1"),
         )
     if _NO_SPACE.search(ended.printed):
         return OutputError(
@@ -288,18 +280,5 @@ def missing_library(nsys: Nsys, library: str, printed: str) -> MissingToolError:
     """Return the error for a shared library that nsys needs and that is not there."""
     return MissingToolError(
         f"{nsys} cannot run: the shared library {library} is missing{printed}",
-        hint=_install(library),
+        hint=install_advice(library),
     )
-
-
-def _install(library: str) -> str:
-    debian, red_hat = _PACKAGES.get(library, ("", ""))
-    if debian:
-        return f"apt install {debian} (Debian, Ubuntu), or dnf install {red_hat}"
-    return f"install the package that holds {library}: apt-file search {library}"
-
-
-def library_named_in(text: str) -> str | None:
-    """Return the shared library that a program's message says is missing."""
-    match = _NO_LIBRARY.search(text)
-    return match["started"] or match["opened"] if match else None

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from tracekit.convert.nsys.program import VARIABLE, Nsys, find_nsys, version_text
 from tracekit.convert.nsys.report import (
     REPORT_SUFFIXES,
     STREAM_SUFFIX,
@@ -16,7 +15,6 @@ from tracekit.convert.nsys.report import (
 from tracekit.convert.nsys.report_export import (
     FLAGS,
     export_report,
-    library_named_in,
     missing_library,
 )
 from tracekit.convert.nsys.sqlite_export import is_sqlite
@@ -24,6 +22,8 @@ from tracekit.convert.readers.base import Batch, Reader, Reading
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import MissingToolError, UnreadableTraceError
+from tracekit.tools.libraries import library_named_in
+from tracekit.tools.nsys import VARIABLE, Nsys, find_nsys, version_text
 
 
 class NsysReportReader:

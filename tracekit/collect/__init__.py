@@ -1,0 +1,1 @@
+"""Starts a program under a profiler and makes sure that a capture comes of it."""

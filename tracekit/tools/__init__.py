@@ -1,0 +1,1 @@
+"""What collecting and converting both need to know of the machine they run on."""
