@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tracekit._version import __version__
+from tracekit.cli.verbosity import is_verbose, origin_of, set_verbose
 from tracekit.errors import TracekitError
 from tracekit.report.cells import visible
 
@@ -67,6 +68,7 @@ def main(argv: list[str] | None = None) -> None:
     # As with Ctrl-C, what was begun is removed before the process ends.
     with suppress(ValueError):  # only the main thread takes signals
         signal.signal(signal.SIGTERM, _terminated)
+    set_verbose(False)
     try:
         app(args=argv, prog_name="tracekit")
     except TracekitError as error:
@@ -75,6 +77,8 @@ def main(argv: list[str] | None = None) -> None:
             typer.echo(visible(line), err=True)
         if error.hint:
             typer.echo(f"\nHint: {visible(error.hint)}", err=True)
+        if is_verbose():
+            typer.echo("\n" + "\n".join(origin_of(error)), err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe is gone, as `| head` is: no fault of ours. Python
