@@ -5,7 +5,6 @@ Each is right by a count over the recorded rows in Python, or is refused by its 
 
 import pickle
 import shutil
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -27,17 +26,10 @@ from tracekit.store.run import Run
 
 Row = dict[str, Any]
 KINETO = FIXTURES / "kineto" / "resnet50.json.gz"
-# What the rows of a query do not have: a range belongs to no GPU, a GPU's counter to
-# no process.
-REFUSED: Mapping[str, set[str]] = {
-    "annotations.summary": {"--device"},
-    "annotations.trace": {"--device"},
-    "api.summary": {"--device"},
-    "counters.summary": {"--process"},
-    "os.summary": {"--device"},
-    "quality.capture": {"--window", "--device", "--process"},
-    "steps.stability": {"--device"},
-}
+# Whose rows belong to no time; all others take a window.
+WITHOUT_TIME = {"quality.capture"}
+# Rows of these belong to a GPU and a process.
+OF_GPUS = ("copies.", "gpu.", "kernels.", "launches.")
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +129,12 @@ def test_every_option_is_answered_or_refused_by_name(
                 continue
             assert answer.table.column_names == columns
             assert answer.table.num_rows or answer.reasons, (kind, scope)
-    assert refused == REFUSED.get(name, set())
+    assert ("--window" in refused) == (name in WITHOUT_TIME)
+    assert "--rank" not in refused
+    own = {column.name for column in module.columns}
+    for option, column in (("--device", "device_id"), ("--process", "process_id")):
+        assert option not in refused or column not in own
+        assert option not in refused or not name.startswith(OF_GPUS)
 
 
 @pytest.mark.parametrize(
