@@ -143,7 +143,7 @@ def cause(now: int, trace: Trace, device: int) -> str:
         return "capture_artifact"
     following = sorted(
         (w for w in mine if w.span[0] > now and w.span[1] > w.span[0]),
-        key=lambda w: (w.span[0], -w.span[1], w.activity, w.correlation),
+        key=lambda w: (w.span[0], -w.span[1], w.correlation),
     )
     calls_of = (
         c for w in following[:1] for c in trace.calls if c.correlation == w.correlation
