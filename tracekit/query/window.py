@@ -29,6 +29,7 @@ _VIEWS: Mapping[str, tuple[str, ...]] = {
     **_GPU_VIEWS,
     "stable_step": ("process_id", "start_ns"),
     "user_process": ("process_id", "device_id"),
+    "operator_flop": ("process_id", "start_ns"),
 }
 TIME_WINDOW = "time_window"
 _MEMBERSHIP = {
