@@ -120,7 +120,7 @@ def test_what_nsys_prints_is_kept_and_is_no_output_of_the_program(
     done = collect("-o", "net.run", *printing("only this"))
     assert done.out == b"only this\n"
     assert "Collecting data..." in done.err
-    log = (tmp_path / "net.nsys.log").read_text()
+    log = (tmp_path / "net.log").read_text()
     assert "Collecting data...\n" in log
     assert f"Generated:\n\t{tmp_path / 'net.nsys-rep'}" in log
 
@@ -376,7 +376,7 @@ def test_no_permission_is_refused(
 
 
 def test_no_nsys_is_refused(collect: Collect) -> None:
-    done = collect("-o", "net.run", *printing("never"))
+    done = collect("--with", "nsys", "-o", "net.run", *printing("never"))
     assert (done.status, done.out) == (4, b"")
     assert "TRACEKIT_NSYS" in done.err
 
