@@ -25,6 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from measuring import machine
+
 ROOT = Path(__file__).resolve().parents[1]
 MB = 1_000_000
 
@@ -70,6 +72,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["tracekit"])
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
+    print(machine())
     print(
         f"{'reader':24} {'MB':>6} {'wall s':>8} {'user s':>8} {'sys s':>7} "
         f"{'MB/s':>7} {'MB/user s':>9} {'peak MiB':>9}"

@@ -7,6 +7,7 @@ A test compares the pages with what this writes.
 
 from pathlib import Path
 
+from tracekit.convert.kineto.sources import kineto_sources
 from tracekit.convert.nsys.sources import nsys_sources
 from tracekit.query import QueryModule, load_module, module_names
 from tracekit.schema import TABLES, VERSION, Scope, Table
@@ -18,7 +19,10 @@ NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n\n"
 
 def schema_page() -> str:
     """Return the page that describes the normalized tables."""
-    sources = {"Nsight Systems": nsys_sources()}
+    sources = {
+        "Nsight Systems": nsys_sources(),
+        "PyTorch profiler": kineto_sources(),
+    }
     lines = [
         NOTE + f"# The schema, version {VERSION}",
         "",

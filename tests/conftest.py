@@ -20,6 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite the expected output"
     )
+    parser.addoption(
+        "--all-spoils", action="store_true", help="spoil every column of an export"
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,8 @@
 -- count as work. An activity of length 0 launches nothing here and parts no time.
 --
 -- `each=step` has a row for each training step on each device that its process used,
--- and takes the steps that begin in the window, whole.
+-- and takes the steps that begin in the window, whole. `--window range:NAME` asks for
+-- the time inside of a range.
 --
 -- reads:
 --   user_process  rows
@@ -93,7 +94,6 @@ WITH
         SELECT
             launch.device_id,
             coalesce(launch.process_id, -1) AS owner,
-            launch.activity,
             launch.correlation_id,
             launch.start_ns,
             launch.end_ns,
@@ -107,6 +107,20 @@ WITH
                 AND coalesce(launch.process_id, -1) = owned.owner
         WHERE launch.end_ns > launch.start_ns
     ),
+    -- The same without the calls, which are dear: where they are not needed.
+    ran AS NOT MATERIALIZED (
+        SELECT
+            work.device_id,
+            work.activity,
+            work.start_ns,
+            work.end_ns
+        FROM recorded.gpu_activity AS work
+        SEMI JOIN owned
+            ON
+                work.device_id = owned.device_id
+                AND coalesce(work.process_id, -1) = owned.owner
+        WHERE work.end_ns > work.start_ns
+    ),
     reached AS (
         SELECT
             device_id,
@@ -118,8 +132,7 @@ WITH
             max(end_ns) OVER (
                 PARTITION BY device_id
                 ORDER BY
-                    start_ns ASC, end_ns DESC, activity ASC, correlation_id ASC,
-                    owner ASC
+                    start_ns ASC, end_ns DESC, correlation_id ASC, owner ASC
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS covered_to
         FROM activity
@@ -144,12 +157,12 @@ WITH
             NULL AS thread_id,
             NULL AS call_start_ns,
             NULL AS call_end_ns,
-            coalesce(max(activity.end_ns), reach.first_ns) AS start_ns,
+            coalesce(max(ran.end_ns), reach.first_ns) AS start_ns,
             reach.last_ns AS end_ns
         FROM reach
-        LEFT JOIN activity ON reach.device_id = activity.device_id
+        LEFT JOIN ran ON reach.device_id = ran.device_id
         GROUP BY reach.device_id, reach.first_ns, reach.last_ns
-        HAVING coalesce(max(activity.end_ns), reach.first_ns) < reach.last_ns
+        HAVING coalesce(max(ran.end_ns), reach.first_ns) < reach.last_ns
     ),
     launcher AS (
         SELECT DISTINCT
@@ -265,15 +278,15 @@ WITH
     work AS (
         SELECT
             (lane.device_id, lane.lane) AS key,
-            CASE activity.activity
+            CASE ran.activity
                 WHEN 'kernel' THEN 0
                 WHEN 'graph_launch' THEN 1
                 ELSE 2
             END AS layer,
-            activity.start_ns,
-            activity.end_ns
-        FROM activity
-        INNER JOIN lane ON activity.device_id = lane.device_id
+            ran.start_ns,
+            ran.end_ns
+        FROM ran
+        INNER JOIN lane ON ran.device_id = lane.device_id
     ),
     work_cut AS (
         SELECT

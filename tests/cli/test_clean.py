@@ -50,3 +50,22 @@ def test_a_cache_that_may_not_be_removed_is_said(
     ran = finish(start("clean", tmp_path, before=WITHOUT_PRIVILEGE))
     assert ran.status == 4
     assert ran.error == f"{cache}: cannot write: Permission denied"
+
+
+def test_dry_run_removes_nothing_and_leaves_runs_out(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    capture = export_in(tmp_path / "a")
+    run(capfd, "info", capture, "-q")
+    run(capfd, "convert", capture, "-o", tmp_path / "a" / "run", "-q")
+    (tmp_path / ".tracekit-unfinished-abc").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    ran = run(capfd, "clean", tmp_path, "--dry-run")
+    assert (ran.status, ran.out.decode()) == (0, f"{tmp_path / 'a' / '.tracekit'}\n")
+    assert sorted(tmp_path.rglob("*")) == before
+    # What it said is what goes.
+    run(capfd, "clean", tmp_path)
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
+        "kinds.sqlite",
+        "run",
+    ]

@@ -6,10 +6,9 @@ import duckdb
 import pytest
 
 from tests.support.command import run
-from tests.support.exports import export_in, select
+from tests.support.exports import export_in, folder_of, select
 from tracekit.convert import convert
 from tracekit.convert.scrub import scrub
-from tracekit.errors import UnreadableTraceError
 from tracekit.store.run import Run
 
 KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -173,14 +172,84 @@ def test_text_that_is_not_utf8_is_mended_and_counted(tmp_path: Path) -> None:
     assert repaired(made)["StringIds.value", "text that is not UTF-8"] == count
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "parquet", "arrow"])
 @pytest.mark.parametrize(
-    ("table", "column"),
-    [("PROCESSES", "globalPid"), ("ThreadNames", "globalTid")],
+    ("table", "column", "rows"),
+    [("PROCESSES", "globalPid", 1), ("ThreadNames", "globalTid", 30)],
 )
-def test_what_cannot_be_scrubbed_whole_is_not_scrubbed(
-    table: str, column: str, tmp_path: Path
+def test_names_of_processes_that_nothing_tells_are_not_shared(
+    table: str, column: str, rows: int, kind: str, tmp_path: Path
 ) -> None:
     export = export_in(tmp_path, f"ALTER TABLE {table} DROP COLUMN {column}")
-    with pytest.raises(UnreadableTraceError, match=f"no such column: {column}"):
-        scrub(export, tmp_path / "out.sqlite")
-    assert not (tmp_path / "out.sqlite").exists()
+    if kind != "sqlite":
+        export = folder_of(export, tmp_path / "kinds", kind)
+    scrubbed = tmp_path / f"out.{kind}"
+    lines = scrub(export, scrubbed)
+    assert f"Left behind: {rows} rows of {table} (without a column {column})" in lines
+    made = convert([scrubbed], tmp_path / "run")
+    assert made.manifest.rows("kernel") == 116
+    target = "process" if table == "PROCESSES" else "thread"
+    (file,) = made.files(target)
+    # The process alone is named by nothing else; NVTX names some threads.
+    named = duckdb.execute(f"SELECT count(name) FROM '{file}'").fetchall()
+    whole = convert([scrub_whole(tmp_path)], tmp_path / "whole")
+    (other,) = whole.files(target)
+    assert named < duckdb.execute(f"SELECT count(name) FROM '{other}'").fetchall()
+
+
+def scrub_whole(folder: Path) -> Path:
+    scrubbed = folder / "whole.sqlite"
+    scrub(export_in(folder / "whole_in"), scrubbed)
+    return scrubbed
+
+
+PAYLOADS = "SELECT count(*) FROM NVTX_EVENTS WHERE binaryData IS NOT NULL"
+
+
+def shared_payloads(folder: Path, *changes: str) -> int:
+    export = export_in(folder, *changes)
+    scrub(export, folder / "out.sqlite")
+    ((count,),) = select(
+        folder / "out.sqlite",
+        "SELECT count(*) FROM NVTX_EVENTS WHERE binaryData IS NOT NULL",
+    )
+    return int(count)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE NVTX_EVENTS DROP COLUMN domainId",
+        "UPDATE NVTX_EVENTS SET domainId = 'text'",
+        "UPDATE NVTX_EVENTS SET domainId = CAST(x'ff41' AS TEXT)",
+        "UPDATE NVTX_EVENTS SET domainId = x'00'",
+        "UPDATE NVTX_EVENTS SET domainId = 9e999",
+    ],
+)
+def test_a_payload_of_no_known_domain_is_not_shared(
+    change: str, tmp_path: Path
+) -> None:
+    assert shared_payloads(tmp_path / "whole") > 0
+    assert shared_payloads(tmp_path / "changed", change) == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "parquet", "arrow"])
+def test_a_string_that_is_null_stays_null(kind: str, tmp_path: Path) -> None:
+    unbound = "CREATE TABLE s AS SELECT id, value FROM StringIds"
+    export = export_in(
+        tmp_path,
+        unbound,
+        "DROP TABLE StringIds",
+        "UPDATE s SET value = NULL WHERE id IN (SELECT demangledName FROM"
+        f" {KERNEL} ORDER BY rowid LIMIT 1)",
+        "ALTER TABLE s RENAME TO StringIds",
+    )
+    if kind != "sqlite":
+        export = folder_of(export, tmp_path / "kinds", kind)
+    scrub(export, tmp_path / f"out.{kind}")
+    made = convert([tmp_path / f"out.{kind}"], tmp_path / "run")
+    (file,) = made.files("kernel")
+    ((names, kernels),) = duckdb.execute(
+        f"SELECT count(name), count(*) FROM '{file}'"
+    ).fetchall()
+    assert 0 < names < kernels == 116

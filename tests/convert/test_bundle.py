@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.exports import export_in, folder_of
 from tests.support.kineto_text import kernel, notes, text_of
+from tests.support.nsys_program import REPORT
 from tracekit.convert import convert
-from tracekit.errors import UnreadableTraceError
+from tracekit.errors import MissingToolError, UnreadableTraceError
+from tracekit.tools import nsys
+
+
+@pytest.fixture(autouse=True)
+def _no_nsys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(nsys, "INSTALL_PATTERNS", ())
+
 
 WHOLE = text_of([kernel(1), kernel(2), kernel(3)])
 
@@ -99,3 +109,32 @@ def test_two_files_of_one_rank(tmp_path: Path) -> None:
         (folder / name).write_text(WHOLE)
     with pytest.raises(UnreadableTraceError, match=r"a\.json and b\.json are both"):
         convert([folder], tmp_path / "run")
+
+
+def test_a_report_beside_its_export_is_read_once(tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    export_in(folder, name="x.sqlite")
+    (folder / "x.nsys-rep").write_bytes(REPORT)
+    made = convert([folder], tmp_path / "run")
+    assert made.manifest.source.format == "nsys-sqlite"
+    assert made.manifest.rows("kernel") == 116
+    notes = {(n.what, n.reason, n.count) for n in made.manifest.skipped}
+    assert ("report", "its SQLite export lies beside it", 1) in notes
+
+
+def test_a_report_without_its_own_export_is_not_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    export_in(folder, name="x-rank-0.sqlite")
+    (folder / "y-rank-1.nsys-rep").write_bytes(REPORT)
+    with pytest.raises(MissingToolError, match=r"y-rank-1\.nsys-rep needs nsys"):
+        convert([folder], tmp_path / "run")
+
+
+def test_two_forms_of_one_capture_are_told(tmp_path: Path) -> None:
+    first = export_in(tmp_path, name="x.sqlite")
+    second = folder_of(first, tmp_path / "x.parquet", "parquet")
+    with pytest.raises(UnreadableTraceError, match="are both rank 0") as raised:
+        convert([first, second], tmp_path / "run")
+    assert raised.value.hint == (
+        "give one of them: by their names they are one capture"
+    )

@@ -140,8 +140,15 @@ def _packed_text(folder: Path) -> Path:
 
 CASES: list[tuple[Callable[[Path], Path], str]] = [
     (_zero, "{path} is empty (0 bytes)"),
-    (_text, "no reader accepts x.sqlite (tried: "),
-    (_random, "no reader accepts x.sqlite (tried: "),
+    (
+        _text,
+        "no reader accepts x.sqlite: it begins with 'Generating SQLite file x'",
+    ),
+    (
+        _random,
+        "no reader accepts x.sqlite: it begins with the bytes "
+        + random.Random(1).randbytes(100_000)[:8].hex(" "),
+    ),
     (
         _other_database,
         "x.sqlite is a SQLite file, but no profiler's: its tables are cities, people",
@@ -160,7 +167,7 @@ CASES: list[tuple[Callable[[Path], Path], str]] = [
     (_dangling, "{path} is a link to nothing"),
     (_pipe, "{path} is a pipe or a device, no file"),
     (_socket, "{path} is a pipe or a device, no file"),
-    (_empty_folder, "no reader accepts the folder x.sqlite (tried: "),
+    (_empty_folder, "no reader accepts the folder x.sqlite: it is empty"),
     (_cut_gzip, "x.sqlite.gz is damaged or cut short: "),
     (_cut_zstd, "x.sqlite.zst is damaged or cut short: "),
     (_packed_text, "no reader accepts x.sqlite"),

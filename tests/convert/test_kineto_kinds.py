@@ -19,7 +19,9 @@ from tests.support.kineto_text import (
     text_of,
 )
 from tracekit.convert import Request, convert
+from tracekit.convert.kineto.sources import kineto_sources
 from tracekit.query import load_module, run_module
+from tracekit.schema import TABLES
 
 
 def test_the_first_schema(tmp_path: Path) -> None:
@@ -363,3 +365,13 @@ def test_compressed_traces(suffix: str, tmp_path: Path) -> None:
         ):
             file.write(content)
     assert convert([path], tmp_path / "run").manifest.rows("kernel") == 1
+
+
+def test_the_documentation_names_columns_that_are_filled(tmp_path: Path) -> None:
+    for table, columns in kineto_sources().items():
+        assert columns.keys() <= TABLES[table].column_names, table
+    run = converted(tmp_path, text_of([kernel(1), launch(1), operator(1)]))
+    for table in ("kernel", "api_call", "operator"):
+        found = only_row(run, table)
+        filled = {name for name, value in found.items() if value is not None}
+        assert filled - {"rank"} == filled & kineto_sources()[table].keys()

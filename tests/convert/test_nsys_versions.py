@@ -18,6 +18,7 @@ from tests.support.nsys_story import ROWS
 from tests.support.rows import all_rows, rows_of_run
 from tests.support.shared import ROOT
 from tracekit.convert import convert
+from tracekit.convert.scrub import scrub
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
 
@@ -173,3 +174,16 @@ def test_events_of_other_sources_are_no_gpu_metrics(tmp_path: Path) -> None:
     assert ("GENERIC_EVENTS", 1, "an event of FTrace") in {
         (note.what, note.count, note.reason) for note in skipped
     }
+
+
+def test_scrubbed_events_of_other_sources_are_no_gpu_metrics(tmp_path: Path) -> None:
+    export = make_export(tmp_path / "story.sqlite", "3.0.0", ROWS)
+    scrub(export, tmp_path / "scrubbed.sqlite")
+    before = rows_of_run(convert([export], tmp_path / "a"), "counter_sample")
+    after = rows_of_run(
+        convert([tmp_path / "scrubbed.sqlite"], tmp_path / "b"), "counter_sample"
+    )
+    assert "common_pid" not in {row["metric"] for row in after}
+    assert [(r["metric"], r["value"]) for r in after] == [
+        (r["metric"], r["value"]) for r in before
+    ]

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.command import run
+from tests.support.command import finish, run, start
 from tests.support.exports import decompressed, export_in, folder_of, select
 
 # Each place holds a marker of its own, so that a failure names the place.
@@ -52,6 +53,9 @@ PLANTS = (
     "INSERT INTO NVTX_EVENTS (start, end, eventType, textId, globalTid)"
     " SELECT start + 1, start + 2, 59, 90010, globalTid FROM NVTX_EVENTS"
     " WHERE eventType = 59 LIMIT 1",
+    # What lay in memory beside a payload.
+    "UPDATE NVTX_EVENTS SET binaryData = binaryData || CAST('planted26' AS BLOB)"
+    " WHERE binaryData IS NOT NULL",
 )
 MARK = re.compile(rb"planted\d*")
 
@@ -89,7 +93,30 @@ def every_byte(path: Path) -> bytes:
     for group in range(metadata.num_row_groups):
         for index in range(metadata.num_columns):
             parts.append(str(metadata.row_group(group).column(index)).encode())
-    return content + b"\n".join(parts) + str(metadata.metadata).encode()
+    parts += [str(metadata.metadata).encode(), *frames(content)]
+    return content + b"\n".join(parts)
+
+
+def frames(content: bytes) -> list[bytes]:
+    """Return what each zstd frame in a file holds, whatever file it is.
+
+    A page is a frame. Its header says how long the content is (RFC 8878, 3.1.1.1).
+    """
+    found = []
+    for match in re.finditer(re.escape(b"\x28\xb5\x2f\xfd"), content):
+        head = content[match.end()]
+        is_single, size_flag = head >> 5 & 1, head >> 6
+        begin = match.end() + 1 + (1 - is_single) + (0, 1, 2, 4)[head & 3]
+        length = (is_single, 2, 4, 8)[size_flag]
+        size = int.from_bytes(content[begin : begin + length], "little")
+        size += 256 if length == 2 else 0
+        source = pa.BufferReader(content[match.start() :])
+        try:
+            found.append(pa.CompressedInputStream(source, "zstd").read(size))
+        except OSError:
+            # These four bytes begin no frame.
+            continue
+    return found
 
 
 def found(folder: Path, mark: re.Pattern[bytes] = MARK) -> dict[str, set[bytes]]:
@@ -105,8 +132,17 @@ def found(folder: Path, mark: re.Pattern[bytes] = MARK) -> dict[str, set[bytes]]
 
 def test_the_search_finds_what_is_planted(capture: Path) -> None:
     marks = set().union(*found(capture.parent).values())
-    numbers = {f"planted{number:02d}".encode() for number in range(1, 26)}
+    numbers = {f"planted{number:02d}".encode() for number in range(1, 27)}
     assert numbers <= marks
+
+
+def test_the_search_sees_what_pages_hold(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    texts = [f"planted{number:04d}" for number in range(1000)]
+    pq.write_table(pa.table({"a": texts}), path, compression="zstd")
+    assert b"planted0500" not in path.read_bytes()
+    pages = b"".join(frames(path.read_bytes()))
+    assert all(text.encode() in pages for text in texts)
 
 
 def test_a_run_holds_no_secret(
@@ -132,15 +168,31 @@ def test_answers_and_the_cache_hold_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Without a right to write beside it the cache is the user's own.
-    cache = tmp_path / "cache"
+    cache, out = tmp_path / "cache", tmp_path / "out"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     (capture.parent / ".tracekit").write_text("no folder")
+    out.mkdir()
     tables = ("run_fact", "diagnostic", "annotation", "process", "thread", "rejected")
     for table in tables:
         for kind in ("csv", "json"):
             ran = run(capfd, "sql", f"FROM {table}", capture, "-f", kind)
             assert ran.status == 0, ran.err
-            assert not MARK.search(ran.out)
+            (out / f"{table}.{kind}").write_bytes(ran.out)
+    for name in ("annotations.summary", "quality.capture"):
+        ran = run(capfd, "query", name, capture, "-f", "json")
+        assert ran.status == 0, ran.err
+        (out / f"{name}.json").write_bytes(ran.out)
+    with (out / "annotation.parquet").open("wb") as file:
+        target = file.fileno()
+        command = ("sql", "FROM annotation", capture, "-f", "parquet")
+        assert finish(start(*command, out=target)).status == 0
+    assert found(out) == {}
+    kept = found(out, re.compile(rb"kept_range"))
+    assert {f"annotation.{kind}" for kind in ("csv", "json", "parquet")} <= kept.keys()
+    # The cache is there, was searched, and holds what is mapped.
+    assert list(cache.glob("tracekit/*/manifest.json"))
+    assert found(cache) == {}
+    assert any("annotation" in n for n in found(cache, re.compile(rb"kept_range")))
     ran = run(capfd, "info", capture)
     assert b"kept_program" in ran.out
     assert not MARK.search(ran.out)

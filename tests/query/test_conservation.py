@@ -143,7 +143,7 @@ def cause(now: int, trace: Trace, device: int) -> str:
         return "capture_artifact"
     following = sorted(
         (w for w in mine if w.span[0] > now and w.span[1] > w.span[0]),
-        key=lambda w: (w.span[0], -w.span[1], w.activity, w.correlation),
+        key=lambda w: (w.span[0], -w.span[1], w.correlation),
     )
     calls_of = (
         c for w in following[:1] for c in trace.calls if c.correlation == w.correlation
@@ -159,3 +159,96 @@ def cause(now: int, trace: Trace, device: int) -> str:
     if holds(call.span):
         return "launch_in_flight"
     return "host_late" if now < call.span[0] else "dependency"
+
+
+busy = st.builds(Trace, work(ALL_KINDS, ("gemm", "ncclKernel")))
+WINDOWS = pytest.mark.parametrize("window", [None, "10:35"])
+
+
+def inside(trace: Trace, device: int, window: str | None) -> set[int]:
+    """Return the instants of a window."""
+    return set(trace.window(device) if window is None else range(10, 35))
+
+
+@WINDOWS
+@on_random_traces
+@given(traces=many(busy))
+def test_communication_is_overlapped_or_exposed(
+    query_rows: QueryRows, traces: list[Trace], window: str | None
+) -> None:
+    rows = query_rows("overlap.comm_compute", tables(traces), window=window)
+    for row in rows:
+        trace, device = trace_of(traces, row["device_id"])
+        within = inside(trace, device, window)
+        talk = trace.on(device, "kernel", name="ncclKernel") & within
+        compute = trace.on(device, "kernel", name="gemm") & within
+        assert row["communication_ns"] == len(talk)
+        assert row["overlapped_ns"] == len(talk & compute)
+        assert row["exposed_ns"] == len(talk - compute)
+        assert row["compute_ns"] == len(compute)
+
+
+@WINDOWS
+@on_random_traces
+@given(traces=many(busy))
+def test_copies_are_overlapped_or_exposed(
+    query_rows: QueryRows, traces: list[Trace], window: str | None
+) -> None:
+    rows = query_rows("overlap.copy_compute", tables(traces), window=window)
+    found = {row["device_id"]: row for row in rows if row["operation"] is None}
+    for number, trace in enumerate(traces):
+        for device in trace.devices:
+            within = inside(trace, device, window)
+            copies = trace.on(device, "memcpy") & within
+            kernels = trace.on(device, "kernel") & within
+            row = found.get(2 * number + device)
+            if row is None:
+                assert not copies
+                continue
+            assert row["copy_ns"] == len(copies)
+            assert row["overlapped_ns"] == len(copies & kernels)
+            assert row["exposed_ns"] == len(copies - kernels)
+
+
+@WINDOWS
+@on_random_traces
+@given(traces=many(busy))
+def test_bins_are_the_busy_time_between_their_edges(
+    query_rows: QueryRows, traces: list[Trace], window: str | None
+) -> None:
+    rows = query_rows(
+        "gpu.timeline", tables(traces), window=window, parameters={"bins": 7}
+    )
+    spans_of: dict[int, list[int]] = {}
+    for row in rows:
+        trace, device = trace_of(traces, row["device_id"])
+        part = set(range(row["start_ns"], row["end_ns"]))
+        assert row["kernel_busy_ns"] == len(trace.on(device, "kernel") & part)
+        assert row["gpu_busy_ns"] == len(trace.on(device, *ALL_KINDS) & part)
+        spans_of.setdefault(row["device_id"], []).extend(sorted(part))
+    for number, trace in enumerate(traces):
+        for device in trace.devices:
+            whole = sorted(inside(trace, device, window))
+            assert spans_of.get(2 * number + device, []) == whole
+
+
+@on_random_traces
+@given(traces=many(launched()))
+def test_waits_are_busy_or_idle(query_rows: QueryRows, traces: list[Trace]) -> None:
+    rows = query_rows("sync.costs", tables(traces))
+    found = {(row["process_id"], row["thread_id"]): row for row in rows}
+    for number, trace in enumerate(traces):
+        gpus = covered(w.span for w in trace.work)
+        for thread in (0, 1):
+            waits = [
+                set(range(*call.span))
+                for call in trace.calls
+                if call.thread == thread and call.correlation is None
+            ]
+            row = found.get((2 * number, 2 * number + thread))
+            if row is None:
+                assert not waits
+                continue
+            assert row["calls"] == len(waits)
+            assert row["gpu_busy_ns"] == sum(len(wait & gpus) for wait in waits)
+            assert row["gpu_idle_ns"] == sum(len(wait - gpus) for wait in waits)

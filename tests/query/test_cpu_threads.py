@@ -1,7 +1,8 @@
 """cpu.threads: what each thread did."""
 
-from tests.conftest import QueryRows
+from tests.conftest import MakeRun, QueryRows
 from tests.support.tables import only, table
+from tracekit.query import load_module, run_module
 
 CALLS = """
     process_id, thread_id, domain,    name,                  start_ns, end_ns
@@ -48,5 +49,7 @@ def test_a_window_takes_rows_that_begin_in_it(query_rows: QueryRows) -> None:
     assert only(rows, ["thread_id", "api_ns"]) == [{"thread_id": 0, "api_ns": 30}]
 
 
-def test_a_run_without_calls_has_no_rows(query_rows: QueryRows) -> None:
-    assert query_rows("cpu.threads", thread=THREAD) == []
+def test_a_run_without_calls_says_so(run_of: MakeRun) -> None:
+    answer = run_module(load_module("cpu.threads"), [run_of({"thread": THREAD})])
+    assert answer.table.num_rows == 0
+    assert answer.reasons[0].startswith("cpu.threads needs api_call or cpu_sample")

@@ -150,3 +150,17 @@ def test_text_may_come_encoded_in_some_batches_and_plain_in_others(
     assert rows_of(written(tmp_path / "a", batches)) == rows_of(
         written(tmp_path / "b", plain)
     )
+
+
+def test_rows_a_little_out_of_order_need_no_merging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def merge(_: TableWriter) -> None:
+        raise AssertionError("the rows were written as several runs")
+
+    monkeypatch.setattr(TableWriter, "_merge", merge)
+    rng = random.Random(1)
+    rows = [(10 * n + rng.randrange(60), n, None) for n in range(1000)]
+    batches = [kernels(rows[n : n + 50]) for n in range(0, 1000, 50)]
+    found = [row[:2] for row in rows_of(written(tmp_path, batches))]
+    assert found == sorted(row[:2] for row in rows)

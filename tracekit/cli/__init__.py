@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tracekit._version import __version__
+from tracekit.cli.verbosity import is_verbose, origin_of, set_verbose
 from tracekit.errors import TracekitError
 
 # In the order of the help; each is `tracekit.cli.<name>` with a function `<name>`.
@@ -66,12 +67,15 @@ def main(argv: list[str] | None = None) -> None:
     # As with Ctrl-C, what was begun is removed before the process ends.
     with suppress(ValueError):  # only the main thread takes signals
         signal.signal(signal.SIGTERM, _terminated)
+    set_verbose(False)
     try:
         app(args=argv, prog_name="tracekit")
     except TracekitError as error:
         typer.echo(f"Error: {error}", err=True)
         if error.hint:
             typer.echo(f"\nHint: {error.hint}", err=True)
+        if is_verbose():
+            typer.echo("\n" + "\n".join(origin_of(error)), err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of a pipe is gone, as `| head` is: no fault of ours. Python

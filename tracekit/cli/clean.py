@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tracekit.cli.options import Quiet
-from tracekit.cli.output import note
+from tracekit.cli.output import note, write_text
 from tracekit.errors import UsageError
 
 
@@ -34,7 +34,7 @@ def clean(
     folders = cache_folders(place)
     for folder in folders:
         if dry_run:
-            typer.echo(folder)
+            write_text(str(folder))
         else:
             with output_errors(folder):
                 shutil.rmtree(folder)

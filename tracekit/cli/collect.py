@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracekit.cli.options import Format, Quiet
+from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
 from tracekit.cli.progress import rows_read
 from tracekit.errors import CollectError, TracekitError
@@ -76,6 +76,7 @@ def collect(
         bool, typer.Option("--list-presets", help="The presets and what they cost.")
     ] = False,
     quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Run a program under a profiler and convert what it recorded.
 

@@ -1,14 +1,16 @@
 """`tracekit convert`: captures become a run."""
 
+import time as time_
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracekit.cli.options import Quiet
+from tracekit.cli.options import Quiet, Verbose
 from tracekit.cli.output import note
 from tracekit.cli.progress import rows_read
+from tracekit.cli.verbosity import is_verbose
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def convert(
         bool, typer.Option("--force", help="Replace the run if it exists.")
     ] = False,
     quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Convert captures into a run: any format, found from the content.
 
@@ -84,6 +87,7 @@ def convert(
     if redact_paths:
         redact |= Redact.PATHS
     start_ns, end_ns = _span(time)
+    began = time_.monotonic()
     with rows_read("converting", quiet=quiet) as on_rows:
         request = Request(
             tables=frozenset(tables.split(",")) if tables else frozenset(TABLES),
@@ -96,6 +100,9 @@ def convert(
         )
         run = convert_captures(captures, destination, request)
     warn(run, quiet=quiet)
+    if is_verbose():
+        for line in _detail(run.manifest, time_.monotonic() - began):
+            note(line, quiet=quiet)
     for line in _summary(run.manifest):
         note(line, quiet=quiet)
     note(f"Wrote {destination}", quiet=quiet)
@@ -114,6 +121,14 @@ def _span(text: str | None) -> tuple[int | None, int | None]:
         )
     start, end = (None if point is None else point.ns for point in points)
     return start, end
+
+
+def _detail(manifest: "Manifest", seconds: float) -> list[str]:
+    """Say what was read in how long, what came of it, and why the rest is empty."""
+    files = [f"Read {f.name}: {f.bytes:,} bytes" for f in manifest.source.files]
+    tables = [f"Table {name}: {manifest.rows(name):,} rows" for name in manifest.tables]
+    absent = [f"No {name}: {why}" for name, why in manifest.absent.items()]
+    return [*files, *tables, *absent, f"Took {seconds:.1f} s"]
 
 
 def _summary(manifest: "Manifest") -> list[str]:

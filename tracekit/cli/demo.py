@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tracekit.cli.options import Format, Quiet
+from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
 
 _CAPTURE = "resnet50.sqlite.zst"
@@ -25,6 +25,7 @@ def demo(
         ),
     ] = None,
     quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Convert a recorded capture of ResNet-50 and print its headline tables."""
     import tempfile

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracekit.cli.opening import open_runs
-from tracekit.cli.options import Quiet
+from tracekit.cli.options import Quiet, Verbose
+from tracekit.cli.output import write_text
 
 if TYPE_CHECKING:
     from tracekit.store.manifest import Joined, Manifest
@@ -23,6 +24,7 @@ def info(
         bool, typer.Option("--json", help="The manifests as JSON.")
     ] = False,
     quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Say what is in a run, who made it and how far it can be trusted."""
     import msgspec
@@ -33,9 +35,9 @@ def info(
     if json:
         plain = [as_builtins(run.manifest) for run in opened]
         text = msgspec.json.format(msgspec.json.encode(plain), indent=2)
-        typer.echo(text.decode())
+        write_text(text.decode())
         return
-    typer.echo("\n\n".join("\n".join(_lines(run)) for run in opened))
+    write_text("\n\n".join("\n".join(_lines(run)) for run in opened))
 
 
 def _lines(run: "Run") -> list[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli.output import note
 from tracekit.cli.progress import rows_read
+from tracekit.cli.verbosity import is_verbose
 
 if TYPE_CHECKING:
     from tracekit.store.run import Run
@@ -37,5 +38,6 @@ def warn(run: "Run", *, quiet: bool) -> None:
 
     for file in run.files("diagnostic"):
         for row in pq.read_table(file).to_pylist():
-            if row["source"] == "converter" and row["severity"] != "info":
+            told = is_verbose() or row["severity"] != "info"
+            if row["source"] == "converter" and told:
                 note(f"{row['severity'].capitalize()}: {row['text']}", quiet=quiet)

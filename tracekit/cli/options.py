@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tracekit.cli.verbosity import set_verbose
+
 
 class Format(StrEnum):
     """How a result is written."""
@@ -44,4 +46,13 @@ MemoryLimit = Annotated[
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Only results and errors, no notes.")
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        callback=set_verbose,
+        help="Say more: what a conversion did, where an error arose.",
+    ),
 ]

@@ -3,6 +3,8 @@
 import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -27,8 +29,26 @@ def write_result(table: "pa.Table", how: Format, *, csv_safe: bool = False) -> N
         UsageError: It is binary, and standard output is a terminal.
         OutputError: There is no room for it.
     """
-    try:
+    with _standard_output():
         _write(table, how, csv_safe=csv_safe)
+
+
+def write_text(text: str) -> None:
+    """Write lines of text to standard output.
+
+    Raises:
+        OutputError: There is no room for it.
+    """
+    with _standard_output():
+        typer.echo(text)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _standard_output() -> Iterator[None]:
+    """Turn what may go wrong with standard output into an error, or an end."""
+    try:
+        yield
     except OSError as error:
         # Python flushes once more at exit: into nothing.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

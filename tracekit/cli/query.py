@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracekit.cli.opening import open_runs
-from tracekit.cli.options import CsvSafe, Format, MemoryLimit, OutputFormat, Quiet
-from tracekit.cli.output import note, write_result
+from tracekit.cli.options import (
+    CsvSafe,
+    Format,
+    MemoryLimit,
+    OutputFormat,
+    Quiet,
+    Verbose,
+)
+from tracekit.cli.output import note, write_result, write_text
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +64,7 @@ def query(
         bool, typer.Option("--describe", help="Say what the query means.")
     ] = False,
     quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Ask a query of the catalogue, or one of your own in a file."""
     from tracekit.query import Limits, Scope, run_module
@@ -71,7 +79,7 @@ def query(
         )
     module = _module(name)
     if describe:
-        typer.echo(_describe(module))
+        write_text(_describe(module))
         return
     if not runs:
         raise UsageError(
@@ -110,8 +118,9 @@ def _list(prefix: str | None) -> None:
 
     names = [n for n in module_names() if prefix is None or n.startswith(prefix)]
     width = max((len(name) for name in names), default=0)
-    for name in names:
-        typer.echo(f"{name:<{width}}  {load_module(name).summary}")
+    lines = [f"{name:<{width}}  {load_module(name).summary}" for name in names]
+    if lines:
+        write_text("\n".join(lines))
 
 
 def _parameters(given: list[str]) -> dict[str, str]:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracekit.cli.opening import open_runs
-from tracekit.cli.options import CsvSafe, Format, MemoryLimit, OutputFormat, Quiet
+from tracekit.cli.options import (
+    CsvSafe,
+    Format,
+    MemoryLimit,
+    OutputFormat,
+    Quiet,
+    Verbose,
+)
 from tracekit.cli.output import write_result
 from tracekit.errors import TracekitError, UsageError
 
@@ -30,6 +37,7 @@ def sql(
     csv_safe: CsvSafe = False,
     memory_limit: MemoryLimit = "1GB",
     quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Run a SELECT on the tables of runs. It sees nothing else, and writes nothing."""
     from tracekit.query import Limits

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tracekit.convert.capture import decompressed
+from tracekit.convert.nsys.report import REPORT_SUFFIXES
 from tracekit.convert.readers import find_reader, reader_for
 from tracekit.convert.readers.base import Reader
+from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
 from tracekit.errors import UnreadableTraceError
 from tracekit.store.unfinished import output_errors
 
@@ -25,6 +27,7 @@ class Found:
         reader: What reads it.
         damages: What was wrong with its compression.
         skipped: Files before it that are no captures.
+        reports: Reports before it whose SQLite export lies beside them.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Found:
     reader: Reader
     damages: list[str] = field(default_factory=list)
     skipped: int = 0
+    reports: int = 0
 
 
 def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]:
@@ -63,8 +67,11 @@ def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]
             members = _in_tar(plain, scratch, capture.name, destination)
         else:
             raise _unknown(capture, plain)
-        skipped, any_found = 0, False
+        skipped, reports, any_found = 0, 0, False
         for member in members:
+            if _is_exported(member):
+                reports += 1
+                continue
             with ExitStack() as inner:
                 damages = []
                 with output_errors(destination):
@@ -76,8 +83,8 @@ def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]
                     skipped += 1
                     continue
                 any_found = True
-                yield Found(member.name, unpacked, reader, damages, skipped)
-                skipped = 0
+                yield Found(member.name, unpacked, reader, damages, skipped, reports)
+                skipped = reports = 0
         if not any_found:
             raise _unknown(capture, plain)
 
@@ -98,6 +105,19 @@ def _in_folder(folder: Path) -> Iterator[Path]:
         is_plain = file.is_file() and not file.is_symlink()
         if is_plain and not _is_hidden(file.name) and file.stat().st_size:
             yield file
+
+
+def _is_exported(report: Path) -> bool:
+    """Tell whether a report has its SQLite export beside it, as `nsys stats` leaves.
+
+    The export says the same, and needs no nsys.
+    """
+    export = report.with_suffix(".sqlite")
+    return (
+        report.suffix in REPORT_SUFFIXES
+        and export.is_file()
+        and NsysSqliteReader().accepts(export)
+    )
 
 
 def _in_tar(plain: Path, scratch: Path, name: str, destination: Path) -> Iterator[Path]:

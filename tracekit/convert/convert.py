@@ -21,10 +21,11 @@ from tracekit.convert.counters.held import HeldCounters
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
 from tracekit.convert.redaction import Redact, Redactor
+from tracekit.convert.refusal import same_rank
 from tracekit.convert.steps import StepFinder
 from tracekit.convert.torch.execution_join import ExecutionTraces
 from tracekit.convert.validity import part
-from tracekit.errors import UnreadableTraceError, UsageError
+from tracekit.errors import UsageError
 from tracekit.schema import HOST_RANK, TABLES, Scope
 from tracekit.store.manifest import Manifest, Note, Rank, Source, Window
 from tracekit.store.run import Run, open_run
@@ -147,6 +148,8 @@ class _Conversion:
             log.diagnose("warning", f"{found.name} is damaged or cut short: {damage}")
         if found.skipped:
             log.skip("file", "beside the captures, and none itself", found.skipped)
+        if found.reports:
+            log.skip("report", "its SQLite export lies beside it", found.reports)
         self._logs.append(log)
         self._formats.append(reader.name)
         self._numbering.begin_capture()
@@ -168,10 +171,7 @@ class _Conversion:
                 self._take(batch, log)
         for rank, facts in log.ranks.items():
             if rank in self._ranks:
-                raise UnreadableTraceError(
-                    f"{self._owner[rank]} and {found.name} are both rank {rank}",
-                    hint="rename the files so that each holds its rank: rank-0, rank-1",
-                )
+                raise same_rank(rank, self._owner[rank], found.name)
             self._ranks[rank] = facts
             self._owner[rank] = found.name
 

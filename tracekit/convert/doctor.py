@@ -159,7 +159,7 @@ def _counters() -> Finding:
 
 def _sampling() -> Finding:
     text = (text_of(PARANOID) or "").strip()
-    if not text:
+    if not re.fullmatch(r"-?\d+", text):
         return Finding("cpu sampling", MISSING, "the kernel has no perf events")
     found = f"perf_event_paranoid is {text}"
     if sampling_is_restricted():

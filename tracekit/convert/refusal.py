@@ -2,18 +2,37 @@
 
 from pathlib import Path
 
+from tracekit.convert.capture import stem
 from tracekit.convert.nsys.sqlite_export import damage, is_sqlite, table_names
 from tracekit.errors import UnreadableTraceError
 
 _SHOWN_TABLES = 3
+_SHOWN_FILES = 3
+_SHOWN_BYTES = 24
+_SHOWN_BINARY = 8
+_KNOWN = (
+    "known are captures of Nsight Systems, Nsight Compute, nvprof, the PyTorch "
+    "profiler, TensorFlow and JAX, MXNet, CNTK and ROCm; docs/formats has a page on "
+    "each"
+)
 
 
-def refusal(capture: Path, tried: str) -> UnreadableTraceError:
+def same_rank(rank: int, first: str, second: str) -> UnreadableTraceError:
+    """Return the error for two captures that have one rank, by their names."""
+    one = first != second and stem(Path(first)) == stem(Path(second))
+    return UnreadableTraceError(
+        f"{first} and {second} are both rank {rank}",
+        hint="give one of them: by their names they are one capture"
+        if one
+        else "rename the files so that each holds its rank: rank-0, rank-1",
+    )
+
+
+def refusal(capture: Path) -> UnreadableTraceError:
     """Return the error for what no reader accepts.
 
     Args:
         capture: The file or folder.
-        tried: The names of the readers.
     """
     if capture.is_file() and is_sqlite(capture):
         found = damage(capture)
@@ -31,6 +50,21 @@ def refusal(capture: Path, tried: str) -> UnreadableTraceError:
         )
     what = f"the folder {capture.name}" if capture.is_dir() else capture.name
     return UnreadableTraceError(
-        f"no reader accepts {what} (tried: {tried})",
-        hint="give what a profiler wrote; docs/formats has a page on each format",
+        f"no reader accepts {what}: it {_content(capture)}", hint=_KNOWN
     )
+
+
+def _content(capture: Path) -> str:
+    """Say what a file begins with, or what a folder holds."""
+    if capture.is_dir():
+        names = sorted(path.name for path in capture.iterdir())
+        shown = ", ".join(repr(name) for name in names[:_SHOWN_FILES])
+        more = ", ..." if len(names) > _SHOWN_FILES else ""
+        return f"holds {shown}{more}" if names else "is empty"
+    with capture.open("rb") as file:
+        head = file.read(_SHOWN_BYTES)
+    text = head.decode("utf-8", "replace")
+    # A character may be cut at the end.
+    if "\ufffd" in text[:-1] or "\0" in text:
+        return f"begins with the bytes {head[:_SHOWN_BINARY].hex(' ')}"
+    return f"begins with {text!r}"

@@ -7,12 +7,15 @@ import pyarrow as pa
 
 from tracekit.errors import QueryError, TracekitError
 from tracekit.query.answer import Answer
-from tracekit.query.module import QueryModule
+from tracekit.query.module import Membership, QueryModule
 from tracekit.query.scope import Scope
 from tracekit.query.session import Limits, Session, with_reads
 from tracekit.query.window import all_tables, check_scope, show_window
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
+
+# What a module is about; the other tables only say more of it.
+_SUBJECTS = (Membership.ROWS, Membership.CLIP, Membership.WHOLE)
 
 
 def run_module(
@@ -132,7 +135,8 @@ def _missing(module: QueryModule, run: Run) -> str | None:
             for table in names
         ]
     else:
-        wanted = sorted(all_tables(module))
+        subjects = [r.table for r in module.reads if r.membership in _SUBJECTS]
+        wanted = sorted(with_reads(subjects) & TABLES.keys() or all_tables(module))
         empty = [] if any(run.manifest.rows(table) for table in wanted) else wanted
     if not empty:
         return None

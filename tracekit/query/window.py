@@ -43,7 +43,7 @@ _CLIPPED = "intervals cut to the window"
 def default_window(module: QueryModule) -> TimeWindow:
     """Return the window of a module that is asked for without one."""
     area = module.name.partition(".")[0]
-    if area == "steps":
+    if area == "steps" and "step" in module.needs:
         return TimeWindow(WindowKind.STEPS)
     if area in ("tbd", "ranks"):
         return TimeWindow(WindowKind.RUN)

@@ -25,7 +25,8 @@ def counters_are_restricted() -> bool:
 def sampling_is_restricted() -> bool:
     """Tell whether the kernel keeps this user from sampling his own processes."""
     text = (text_of(PARANOID) or "").strip()
-    return bool(text) and int(text) > SAMPLING_LIMIT and not is_admin()
+    level = int(text) if re.fullmatch(r"-?\d+", text) else 0
+    return level > SAMPLING_LIMIT and not is_admin()
 
 
 def is_admin() -> bool:

@@ -147,8 +147,13 @@ def words(values: Sequence[str | None]) -> pa.Array:
 def repeated(value: object, count: int, kind: pa.DataType) -> pa.Array:
     """Return a column that holds one value in every row."""
     if isinstance(value, str):
-        return pa.DictionaryArray.from_arrays(zeros(count), pa.array([value]))
+        return pa.DictionaryArray.from_arrays(zeros(count), _word(value))
     return pa.repeat(pa.scalar(value, kind), count)
+
+
+@lru_cache(maxsize=64)
+def _word(value: str) -> pa.Array:
+    return pa.array([value])
 
 
 def zeros(count: int) -> pa.Array:
@@ -165,13 +170,13 @@ def json_texts(
     """
     if not values:
         return words([])
+    parted = _parted(values)
     try:
-        b"".join(values).decode()
-    except UnicodeDecodeError:
+        parted.validate(full=True)
+    except pa.ArrowInvalid:
         mended("args")
-        replaced = [bytes(value).decode("utf-8", "replace") for value in values]
-        return words(replaced)
-    return _parted(values).dictionary_encode()
+        return words([bytes(value).decode("utf-8", "replace") for value in values])
+    return parted.dictionary_encode()
 
 
 def _parted(values: Sequence[msgspec.Raw]) -> pa.Array:

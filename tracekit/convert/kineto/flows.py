@@ -18,7 +18,7 @@ from tracekit.convert.kineto.events import Event
 from tracekit.convert.kineto.identity import PROFILED, Id, Identity, as_integer
 from tracekit.convert.readers.base import Batch
 
-_SHARE = 400_000
+_SHARE = 200_000
 _KINDS = ("forward_backward", "launch")
 _ENDS = pa.schema(
     [
@@ -42,6 +42,7 @@ class Flows:
         self._files = {phase: scratch / f"flows-{phase}.arrow" for phase in ("s", "f")}
         self._writers: dict[str, Any] = {}
         self._counts = {"s": 0, "f": 0}
+        self._bounds: list[int | None] = []
 
     def add(self, phase: str, events: Sequence[Event], context: Context) -> None:
         """Put the starts (`s`) or the finishes (`f`) of links aside."""
@@ -57,6 +58,8 @@ class Flows:
             ],
             schema=_ENDS,
         )
+        bounds = pc.min_max(rows.column("id"))
+        self._bounds += [bounds["min"].as_py(), bounds["max"].as_py()]
         writer = self._writers.get(phase)
         if writer is None:
             writer = self._writers[phase] = pa.ipc.new_stream(
@@ -76,21 +79,37 @@ class Flows:
         """Yield the links of which both ends were there."""
         for writer in self._writers.values():
             writer.close()
+        # What decoding left free is not held beside what the joins need.
+        pa.default_memory_pool().release_unused()
         if len(self._writers) == 2:
-            shares = sum(self._counts.values()) // _SHARE + 1
-            for share in range(shares):
-                yield from self._joined(share, shares, context)
+            for low, high in self._shares():
+                yield from self._joined(low, high, context)
         for phase in self._writers:
             self._files[phase].unlink(missing_ok=True)
         self._writers = {}
 
-    def _joined(self, share: int, shares: int, context: Context) -> Iterator[Batch]:
-        starts = self._read("s", share, shares)
-        finishes = self._read("f", share, shares).rename_columns(
+    def _shares(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of ids, which rise with time, so that links come in order."""
+        known = [bound for bound in self._bounds if bound is not None]
+        if not known:
+            return
+        shares = sum(self._counts.values()) // _SHARE + 1
+        first, last = min(known), max(known)
+        width = (last - first) // shares + 1
+        for share in range(shares):
+            low = first + share * width
+            if low <= last:
+                yield low, min(last, low + width - 1)
+
+    def _joined(self, low: int, high: int, context: Context) -> Iterator[Batch]:
+        starts = self._read("s", low, high)
+        finishes = self._read("f", low, high).rename_columns(
             ["kind", "id", "end_process_id", "end_thread_id", "end_ns"]
         )
         # A call that launches nothing is the finish of a link that never starts.
-        joined = starts.join(finishes, ["kind", "id"], join_type="inner")
+        joined = starts.join(
+            finishes, ["kind", "id"], join_type="inner", use_threads=False
+        )
         if not joined.num_rows:
             return
         rows = joined.combine_chunks()
@@ -114,20 +133,17 @@ class Flows:
             },
         )
 
-    def _read(self, phase: str, share: int, shares: int) -> pa.Table:
+    def _read(self, phase: str, low: int, high: int) -> pa.Table:
+        """Return the ends whose id is from `low` to `high`."""
         kept = []
+        least, most = pa.scalar(low, pa.int64()), pa.scalar(high, pa.int64())
         with (
             pa.OSFile(str(self._files[phase])) as file,
             pa.ipc.open_stream(file) as rows,
         ):
             for found in rows:
-                mask = pc.is_valid(found.column("id"))
-                if shares > 1:
-                    low = pc.bit_wise_and(found.column("id"), 0xFFFF)
-                    place = pc.subtract(
-                        low, pc.multiply(pc.divide(low, shares), shares)
-                    )
-                    mask = pc.and_(mask, pc.equal(place, share))
+                ids = found.column("id")
+                mask = pc.and_(pc.greater_equal(ids, least), pc.less_equal(ids, most))
                 kept.append(found.filter(mask.fill_null(fill_value=False)))
         return pa.Table.from_batches(kept, schema=_ENDS)
 

@@ -83,9 +83,10 @@ class ColumnarExport:
             chosen = batch
             if column is not None:
                 numbers = plain(batch.column(column))
-                chosen = batch.filter(
-                    pc.is_in(numbers, pa.array(sorted(values), pa.int64()))
-                )
+                kind = numbers.type
+                if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                    continue
+                chosen = batch.filter(pc.is_in(numbers, pa.array(sorted(values), kind)))
             columns = [_cells(plain(cells)) for cells in chosen.columns]
             for row in zip(*columns, strict=True):
                 yield Row(chosen.schema.names, row)

@@ -7,6 +7,8 @@ where a number belongs. Such a cell says nothing, and is counted as repaired.
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from tracekit.convert.nsys.export import NO_VALUES, Export
 from tracekit.convert.readers.base import CaptureLog
 
@@ -52,6 +54,17 @@ def definitions(
                 cell = None
             fitting[name] = cell
         yield fitting
+
+
+def described_name(text: str) -> str | None:
+    """Return the name in a JSON description, as exports until 2022 write it."""
+    try:
+        described = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return None
+    inner = described.get("data", described)
+    found = inner.get("Name") if isinstance(inner, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _is_whole(number: float) -> bool:

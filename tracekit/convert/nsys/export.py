@@ -11,45 +11,24 @@ NO_VALUES: frozenset[int] = frozenset()
 _SUFFIX = re.compile(r"(?P<name>.+)_V(?P<version>\d+)")
 
 
-_WHOLE_COLUMNS = """
-    category contextId cudaId deviceId domainId end eventType flag flags globalId
-    globalPid globalTid globalVid gpuId hwId id idx metricId metricsIdx metricsListId
-    nameId nicId nullStreamId offset parentContextId pid portId priority processId rank
-    schemaId severity size sourceId start streamId textId timestamp type typeId
-    utcEpochNs vmId
-"""
-_WHOLE = frozenset(_WHOLE_COLUMNS.split())
-_TEXT = frozenset(
-    ["busLocation", "chipName", "data", "metricName", "name", "text", "unit", "uuid"]
-)
-_WORD = 1 << 64
-
-
 class Row(dict[str, Any]):
     """A row of a small table; a column that the export lacks is None.
 
-    So is a cell that is no whole number, or no text, where one is meant.
+    A cell may be text where a number is meant: `definitions` counts what does not fit.
     """
 
     def __init__(self, names: Iterable[str], cells: Iterable[object]) -> None:
         super().__init__(
-            (name, _fitting(name, cell))
-            for name, cell in zip(names, cells, strict=True)
+            (name, _readable(cell)) for name, cell in zip(names, cells, strict=True)
         )
 
     def __missing__(self, column: str) -> None:
         return None
 
 
-def _fitting(name: str, cell: object) -> object:
+def _readable(cell: object) -> object:
     if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", "replace")
-    if name in _WHOLE:
-        if type(cell) is not int:
-            return None
-        return cell if cell < _WORD // 2 else cell - _WORD
-    if name in _TEXT:
-        return cell if isinstance(cell, str) else None
+        return cell.decode("utf-8", "replace")
     return cell if isinstance(cell, str | int | float) else None
 
 

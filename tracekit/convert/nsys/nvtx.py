@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.export import Export, resolve
 from tracekit.convert.nsys.fields import Lookups, without
 from tracekit.convert.nsys.mapping import by_rank, table_rows
@@ -68,8 +69,8 @@ def read_nvtx(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Bat
         log.diagnose("error", f"{source} has no column `{missing[0]}`: it is not read")
         log.absent["annotation"] = f"{source} has no column `{missing[0]}`"
         return
-    names = _Names(export, source, lookups)
-    schemas = _schemas_needed(export, source)
+    names = _Names(export, source, lookups, log)
+    schemas = _schemas_needed(export, source, log)
     wanted = pa.schema(
         [(name, pa.int64()) for name in _INTEGERS if name in present]
         + [(name, pa.float64()) for name in _REALS if name in present]
@@ -90,10 +91,12 @@ def read_nvtx(export: Export, lookups: Lookups, log: CaptureLog) -> Iterator[Bat
             yield from _annotations(kept, names, schemas, lookups)
 
 
-def _schemas_needed(export: Export, source: str) -> PayloadSchemas | None:
+def _schemas_needed(
+    export: Export, source: str, log: CaptureLog
+) -> PayloadSchemas | None:
     """Return the schemas of payloads that stand in the export in binary alone."""
     present = export.columns(source)
-    schemas = PayloadSchemas(export)
+    schemas = PayloadSchemas(export, log)
     if not schemas or _BLOB not in present:
         return None
     decoded = [
@@ -119,20 +122,29 @@ def _without_zeros(raw: pa.RecordBatch) -> pa.RecordBatch:
 class _Names:
     """Names of domains and categories, which are events of their own."""
 
-    def __init__(self, export: Export, source: str, lookups: Lookups) -> None:
+    def __init__(
+        self, export: Export, source: str, lookups: Lookups, log: CaptureLog
+    ) -> None:
         self.domains: dict[tuple[int, int], str] = {}
         self.categories: dict[tuple[int, int, int], str] = {}
         wanted = frozenset({_CATEGORY, _THREAD_NAME, _DOMAIN})
-        for row in export.rows(source, "eventType", wanted):
-            text = row.get("text") or lookups.strings.text(row.get("textId"))
-            tid = row.get("globalTid")
-            if text is None or not isinstance(tid, int):
+        for row in definitions(
+            export,
+            source,
+            log,
+            integers="eventType textId globalTid domainId category",
+            texts="text",
+            where=("eventType", wanted),
+        ):
+            text = row["text"] or lookups.strings.text(row["textId"])
+            tid = row["globalTid"]
+            if text is None or tid is None:
                 continue
-            process, domain = tid >> 24, row.get("domainId") or _DEFAULT_DOMAIN
+            process, domain = tid >> 24, row["domainId"] or _DEFAULT_DOMAIN
             if row["eventType"] == _DOMAIN:
                 self.domains[process, domain] = text
             elif row["eventType"] == _CATEGORY:
-                self.categories[process, domain, row.get("category") or 0] = text
+                self.categories[process, domain, row["category"] or 0] = text
             else:
                 lookups.identity.name_thread(tid, text)
 
@@ -300,7 +312,7 @@ def _collectives(
                 [_lower(p.get("Reduction operation")) for p in payloads], pa.string()
             ),
             "group_size": pa.array(
-                [_size(p.get("No. of ranks")) for p in payloads], pa.int32()
+                [_size(p.get("No. of ranks"), 2**31 - 1) for p in payloads], pa.int32()
             ),
             "source": pa.array(["annotation"] * len(payloads)),
         },
@@ -332,5 +344,5 @@ def _lower(value: object) -> str | None:
     return value.lower() if isinstance(value, str) else None
 
 
-def _size(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+def _size(value: object, most: int = 2**63 - 1) -> int | None:
+    return value if isinstance(value, int) and 0 <= value <= most else None

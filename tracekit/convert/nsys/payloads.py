@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.export import Export
+from tracekit.convert.readers.base import CaptureLog
 
 # Types of an entry, as nvToolsExtPayload.h numbers them, on the 64-bit Linux systems
 # that nsys records: a long has 8 bytes. Text and nested schemas are not laid out in
@@ -46,6 +48,7 @@ _UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _HEADER = struct.Struct("<Q")
 _PLACE = struct.Struct("<QQQ")
 _MOST_PAYLOADS = 64
+_KEY = "domainId schemaId"
 
 
 class _Entry(NamedTuple):
@@ -58,28 +61,44 @@ class _Entry(NamedTuple):
 class PayloadSchemas:
     """The payload schemas of an export, by domain and id."""
 
-    def __init__(self, export: Export) -> None:
+    def __init__(self, export: Export, log: CaptureLog) -> None:
         words: dict[tuple[int, int], dict[int, str]] = {}
-        for row in export.rows("NVTX_PAYLOAD_ENUM_ENTRIES"):
-            values = words.setdefault(_key(row), {})
-            values[row.get("value") or 0] = str(row.get("name"))
+        for row in definitions(
+            export,
+            "NVTX_PAYLOAD_ENUM_ENTRIES",
+            log,
+            integers=f"{_KEY} value",
+            texts="name",
+        ):
+            if row["name"] is not None:
+                words.setdefault(_key(row), {})[row["value"] or 0] = row["name"]
         sizes = {
-            _key(row): row.get("size") or 0 for row in export.rows("NVTX_PAYLOAD_ENUMS")
+            _key(row): row["size"] or 0
+            for row in definitions(
+                export, "NVTX_PAYLOAD_ENUMS", log, integers=f"{_KEY} size"
+            )
         }
         found: dict[tuple[int, int], dict[int, _Entry]] = {}
-        for row in export.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+        for row in definitions(
+            export,
+            "NVTX_PAYLOAD_SCHEMA_ENTRIES",
+            log,
+            integers=f"{_KEY} type offset flags idx",
+            texts="name",
+        ):
             # NULL is how the export writes 0 here.
-            kind, offset = row.get("type") or 0, row.get("offset") or 0
+            kind, offset = row["type"] or 0, row["offset"] or 0
             enum = _key({**row, "schemaId": kind})
             code = _SCALARS.get(kind) or _UNSIGNED.get(sizes.get(enum, 0))
-            if code and not row.get("flags") and row.get("name"):
+            # An offset below 0 would count from the end of the payload.
+            if code and not row["flags"] and row["name"] and offset >= 0:
                 entry = _Entry(
                     row["name"],
                     struct.Struct(f"<{code}"),
                     offset,
                     words.get(enum, {}),
                 )
-                found.setdefault(_key(row), {})[row["idx"]] = entry
+                found.setdefault(_key(row), {})[row["idx"] or 0] = entry
         self._entries = {
             key: [entries[index] for index in sorted(entries)]
             for key, entries in found.items()
@@ -106,4 +125,4 @@ class PayloadSchemas:
 
 
 def _key(row: dict[str, Any]) -> tuple[int, int]:
-    return row.get("domainId") or 0, row.get("schemaId") or 0
+    return row["domainId"] or 0, row["schemaId"] or 0

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit.convert.distinct import map_distinct
-from tracekit.convert.nsys.definitions import definitions
+from tracekit.convert.nsys.definitions import definitions, described_name
 from tracekit.convert.nsys.export import Export
 from tracekit.convert.nsys.fields import (
     Drop,
@@ -144,7 +144,7 @@ def _generic_gpu_metrics(
         return
     table = TABLES["counter_sample"]
     host = lookups.identity.only_host()
-    other = _other_types(export, lookups)
+    other = _other_types(export, lookups, log)
     block: list[dict[str, Any]] = []
     wanted = pa.schema(
         [("timestamp", pa.int64()), ("typeId", pa.int64()), ("data", pa.string())]
@@ -180,32 +180,35 @@ def _generic_gpu_metrics(
         yield Batch(table.name, HOST_RANK, rows_of(table, block))
 
 
-def _other_types(export: Export, lookups: Lookups) -> dict[int, str]:
+def _other_types(
+    export: Export, lookups: Lookups, log: CaptureLog
+) -> dict[int | None, str]:
     """Return the types of events whose source is known and is no GPU metric."""
     sources = {
-        row.get("sourceId"): _named(row, lookups)
-        for row in export.rows("GENERIC_EVENT_SOURCES")
+        row["sourceId"]: _named(row, lookups)
+        for row in definitions(
+            export,
+            "GENERIC_EVENT_SOURCES",
+            log,
+            integers="sourceId nameId",
+            texts="data",
+        )
     }
-    found: dict[int, str] = {}
-    for row in export.rows("GENERIC_EVENT_TYPES"):
-        source = sources.get(row.get("sourceId"))
-        if source and "gpumetrics" not in re.sub(r"[^a-z]", "", source.lower()):
+    found: dict[int | None, str] = {}
+    for row in definitions(
+        export, "GENERIC_EVENT_TYPES", log, integers="typeId sourceId"
+    ):
+        source = sources.get(row["sourceId"])
+        if row["typeId"] is None or not source:
+            continue
+        if "gpumetrics" not in re.sub(r"[^a-z]", "", source.lower()):
             found[row["typeId"]] = source
     return found
 
 
 def _named(row: dict[str, Any], lookups: Lookups) -> str | None:
     """Return a name that stands as a string id, or in JSON as until 2022."""
-    name = lookups.strings.text(row.get("nameId"))
-    if name:
-        return name
-    try:
-        described = msgspec.json.decode(row.get("data") or "", type=dict[str, Any])
-    except msgspec.DecodeError:
-        return None
-    inner = described.get("data", described)
-    found = inner.get("Name") if isinstance(inner, dict) else None
-    return found if isinstance(found, str) else None
+    return lookups.strings.text(row["nameId"]) or described_name(row["data"] or "")
 
 
 def _numbers(data: str | None) -> dict[str, float]:

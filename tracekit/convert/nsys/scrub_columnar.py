@@ -33,7 +33,7 @@ def scrub_columnar(capture: Path, target: Path) -> Counter[tuple[str, str]]:
     read_environment(export, log)
     cleaner = Cleaner(log.private)
     target.mkdir()
-    _Copy(export, target, cleaner).run()
+    _Copy(export, target, cleaner, log).run()
     cleaner.close()
     return cleaner.withheld
 
@@ -41,11 +41,17 @@ def scrub_columnar(capture: Path, target: Path) -> Counter[tuple[str, str]]:
 class _Copy:
     """The new folder, and what its events refer to."""
 
-    def __init__(self, export: ColumnarExport, target: Path, cleaner: Cleaner) -> None:
+    def __init__(
+        self,
+        export: ColumnarExport,
+        target: Path,
+        cleaner: Cleaner,
+        log: CaptureLog,
+    ) -> None:
         self._export = export
         self._target = target
         self._cleaner = cleaner
-        self._payloads = Payloads(export)
+        self._payloads = Payloads(export, log)
         self._processes: set[int | None] = set()
         self._strings: dict[int, Text] = {}
 
@@ -90,6 +96,9 @@ class _Copy:
 
     def _batches(self, table: str, rule: Rule) -> Iterator[pa.RecordBatch]:
         schema = self._export.schema(table)
+        if rule.rows is Rows.OF_PROCESSES and rule.owner not in schema.names:
+            self._cleaner.ownerless(table, rule.owner, self._export.count(table))
+            return
         left = 0
         for raw in self._export.raw_batches(table):
             batch = raw
@@ -132,9 +141,13 @@ class _Copy:
     def _numbers_of(
         self, column: pa.Array, batch: pa.RecordBatch, field: pa.Field
     ) -> pa.Array:
-        domains = [None] * len(column)
+        domains: list[int | None] = [None] * len(column)
         if "domainId" in batch.schema.names:
-            domains = batch.column("domainId").to_pylist()
+            # No schema has the domain -1.
+            domains = [
+                -1 if cell is not None and not isinstance(cell, int) else cell
+                for cell in plain(batch.column("domainId")).to_pylist()
+            ]
         cells: list[bytes | None] = []
         for payload, domain in zip(plain(column).to_pylist(), domains, strict=True):
             kept = None
@@ -160,12 +173,15 @@ class _Copy:
     def _kept_strings(self) -> Iterator[pa.RecordBatch]:
         schema = self._export.schema(STRINGS)
         unused = 0
+        if not {"id", "value"} <= set(schema.names):
+            self._cleaner.unused_strings(self._export.count(STRINGS))
+            return
         for batch in self._export.raw_batches(STRINGS):
             kinds = [self._strings.get(n) for n in batch.column("id").to_pylist()]
             kept = batch.filter(pa.array([kind is not None for kind in kinds]))
             unused += batch.num_rows - kept.num_rows
             texts: list[str | None] = [
-                self._clean(kind, cell)
+                None if cell is None else self._clean(kind, cell)
                 for kind, cell in zip(
                     [kind for kind in kinds if kind is not None],
                     plain(kept.column("value")).to_pylist(),
@@ -185,7 +201,7 @@ class _Copy:
 
 def _keys(owners: pa.Array) -> list[int | None]:
     return [
-        None if number is None else number >> _PID_SHIFT
+        number >> _PID_SHIFT if isinstance(number, int) else None
         for number in plain(owners).to_pylist()
     ]
 

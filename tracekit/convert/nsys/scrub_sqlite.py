@@ -21,6 +21,8 @@ from tracekit.convert.readers.base import CaptureLog
 from tracekit.errors import OutputError, UnreadableTraceError
 
 _PID_SHIFT = 24
+# No schema has the domain -1: the payload is left out, as one of an unknown schema is.
+_DOMAIN = "CASE WHEN typeof(domainId) IN ('integer', 'null') THEN domainId ELSE -1 END"
 _WRITING = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE")
 
 
@@ -40,7 +42,7 @@ def scrub_sqlite(capture: Path, target: Path) -> Counter[tuple[str, str]]:
                 target.as_uri(), uri=True, isolation_level=None
             )
             with closing(connection):
-                _Copy(connection, capture, export, cleaner).run()
+                _Copy(connection, capture, export, cleaner, log).run()
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") in _WRITING:
                 raise OutputError(
@@ -81,11 +83,12 @@ class _Copy:
         capture: Path,
         export: SqliteExport,
         cleaner: Cleaner,
+        log: CaptureLog,
     ) -> None:
         self._connection = connection
         self._export = export
         self._cleaner = cleaner
-        self._payloads = Payloads(export)
+        self._payloads = Payloads(export, log)
         for setting in (
             "journal_mode = OFF",
             "synchronous = OFF",
@@ -149,6 +152,10 @@ class _Copy:
             self._cleaner.withhold(table, count)
             return
         columns = self._columns(table)
+        present = {column.name for column in columns}
+        if rule.rows is Rows.OF_PROCESSES and rule.owner not in present:
+            self._cleaner.ownerless(table, rule.owner, count)
+            return
         if rule.rows in PAIRS:
             self._copy_pairs(table, rule, columns)
             return
@@ -157,7 +164,8 @@ class _Copy:
             condition = (
                 f"WHERE {rule.owner} >> {_PID_SHIFT} IN (SELECT key FROM process)"
             )
-        cells = ", ".join(self._cell(column, rule) for column in columns)
+        domain = _DOMAIN if "domainId" in present else "NULL"
+        cells = ", ".join(self._cell(column, rule, domain) for column in columns)
         copied = self._run(
             f"INSERT INTO main.{quoted(table)} ({_names(columns)}) SELECT {cells}"
             f" FROM source.{quoted(table)} {condition} ORDER BY rowid"
@@ -165,7 +173,6 @@ class _Copy:
         if rule.rows is Rows.OF_PROCESSES:
             reason = "of processes that did nothing in the capture"
             self._cleaner.count(f"rows of {table}", reason, count - copied)
-        present = {column.name for column in columns}
         for owner in rule.owners:
             if owner in present:
                 self._run(
@@ -173,13 +180,16 @@ class _Copy:
                     f" FROM main.{quoted(table)} WHERE typeof({owner}) = 'integer'"
                 )
 
-    def _cell(self, column: _Column, rule: Rule) -> str:
-        """Return the SQL of a cell of a column as it may be shared."""
+    def _cell(self, column: _Column, rule: Rule, domain: str) -> str:
+        """Return the SQL of a cell of a column as it may be shared.
+
+        `domain` is the SQL of the domain that a payload in the row belongs to.
+        """
         name = quoted(column.name)
         if column.name in rule.texts:
             kind = rule.texts[column.name]
             if kind is Text.PAYLOAD:
-                change = f"numbers_of(CAST({name} AS BLOB), domainId)"
+                change = f"numbers_of(CAST({name} AS BLOB), {domain})"
                 change = f"coalesce({change}, {column.empty})"
             else:
                 change = f"clean('{kind.name}', CAST({name} AS BLOB))"
@@ -224,7 +234,8 @@ class _Copy:
         columns = self._columns(STRINGS)
         cells = {
             "id": "s.id",
-            "value": "clean(k.kind, CAST(s.value AS BLOB))",
+            "value": "CASE WHEN s.value IS NOT NULL"
+            " THEN clean(k.kind, CAST(s.value AS BLOB)) END",
         }
         copied = self._run(
             f"INSERT INTO main.StringIds ({_names(columns)})"

@@ -9,7 +9,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit.convert.nsys.definitions import definitions
 from tracekit.convert.nsys.export import Export
+from tracekit.convert.readers.base import CaptureLog
 
 _COUNT = struct.Struct("<Q")
 _PART = struct.Struct("<QQQ")
@@ -42,8 +44,8 @@ Spans = list[tuple[int, int]]
 class Payloads:
     """The payload schemas of an export that consist of numbers alone."""
 
-    def __init__(self, export: Export) -> None:
-        self._numbers = _schemas(export)
+    def __init__(self, export: Export, log: CaptureLog) -> None:
+        self._numbers = _schemas(export, log)
 
     def numbers_of(self, payload: bytes, domain: int | None) -> bytes | None:
         """Return a payload with every byte that is no number set to 0.
@@ -73,15 +75,22 @@ class Payloads:
         return bytes(kept)
 
 
-def _schemas(export: Export) -> dict[tuple[int, int], Spans]:
+def _schemas(export: Export, log: CaptureLog) -> dict[tuple[int, int], Spans]:
     enums = {
-        (row.get("domainId"), row.get("schemaId")): row.get("size")
-        for row in export.rows("NVTX_PAYLOAD_ENUMS")
+        (row["domainId"], row["schemaId"]): row["size"]
+        for row in definitions(
+            export, "NVTX_PAYLOAD_ENUMS", log, integers="domainId schemaId size"
+        )
     }
     found: dict[tuple[int, int], Spans] = {}
     bad: set[tuple[int, int]] = set()
-    for row in export.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES"):
-        key = (row.get("domainId") or 0, row.get("schemaId") or 0)
+    for row in definitions(
+        export,
+        "NVTX_PAYLOAD_SCHEMA_ENTRIES",
+        log,
+        integers="domainId schemaId flags arrayOrUnionDetail type offset idx",
+    ):
+        key = (row["domainId"] or 0, row["schemaId"] or 0)
         span = _span(row, enums)
         if span is None:
             bad.add(key)
@@ -94,13 +103,13 @@ def _span(
     row: Mapping[str, Any], enums: Mapping[tuple[Any, Any], Any]
 ) -> tuple[int, int] | None:
     """Return where the field of a schema lies, or None if it is no plain number."""
-    if row.get("flags") or row.get("arrayOrUnionDetail"):
+    if row["flags"] or row["arrayOrUnionDetail"]:
         return None
-    kind = row.get("type")
-    size = enums.get((row.get("domainId"), kind)) or _SIZES.get(kind or 0)
-    begin = row.get("offset")
-    if begin is None and row.get("idx") == 0:
+    kind = row["type"]
+    size = enums.get((row["domainId"], kind)) or _SIZES.get(kind or 0)
+    begin = row["offset"]
+    if begin is None and row["idx"] == 0:
         begin = 0
-    if not isinstance(size, int) or not isinstance(begin, int) or begin < 0:
+    if size is None or size < 0 or begin is None or begin < 0:
         return None
     return begin, begin + size

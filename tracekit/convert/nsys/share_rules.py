@@ -18,8 +18,8 @@ class Text(Enum):
     NAME keeps all but hosts, users and folders below a home folder. FILE keeps the
     last part of a path, MESSAGE shortens each path in it so and masks secrets. WORD, a
     symbol or a constant of the tool, is kept whole. UUID is replaced by a digest of
-    itself, NUMBERS is a JSON object of which the numbers are kept, PAYLOAD a binary
-    payload of an annotation.
+    itself, NUMBERS is a JSON object of which the numbers are kept, NAMED one of which
+    the name is, PAYLOAD a binary payload of an annotation.
     """
 
     NAME = auto()
@@ -28,6 +28,7 @@ class Text(Enum):
     WORD = auto()
     UUID = auto()
     NUMBERS = auto()
+    NAMED = auto()
     PAYLOAD = auto()
 
 
@@ -297,7 +298,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         "GENERIC_EVENT_TYPES": Rule(_listed("typeId sourceId"), {"nameId": Text.WORD}),
         "GENERIC_EVENT_SOURCES": Rule(
-            _listed("sourceId timeSourceId sourceGroupId"), {"nameId": Text.WORD}
+            _listed("sourceId timeSourceId sourceGroupId"),
+            {"nameId": Text.WORD},
+            # Until 2022 it alone tells GPU metrics from what else was sampled.
+            {"data": Text.NAMED},
         ),
         "NET_NIC_METRIC": _facts(
             "start end globalId portId metricsListId metricsIdx value"

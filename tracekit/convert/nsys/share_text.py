@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tracekit.convert.nsys.definitions import described_name
 from tracekit.convert.nsys.environment import (
     FACTS,
     is_setting,
@@ -72,6 +73,10 @@ class Cleaner:
         """Count the rows of a table that is on no list."""
         self.count(f"rows of {table}", "a table that is not shared", rows)
 
+    def ownerless(self, table: str, column: str, rows: int) -> None:
+        """Count the rows of a table that should name a process and names none."""
+        self.count(f"rows of {table}", f"without a column {column}", rows)
+
     def withhold(self, table: str, rows: int) -> None:
         """Count the rows of a table of files or of output."""
         what = "whole files" if table == "ANALYSIS_FILE" else "texts that were printed"
@@ -122,6 +127,10 @@ class Cleaner:
         return msgspec.json.encode(
             {name: value for name, value in found.items() if _is_number(value)}
         ).decode()
+
+    def _named(self, text: str) -> str:
+        name = described_name(text)
+        return "" if name is None else msgspec.json.encode({"Name": name}).decode()
 
     def _word(self, text: str) -> str:
         return text
@@ -192,6 +201,7 @@ _CHANGES: Mapping[Text, Callable[[Cleaner, str], str]] = {
     Text.WORD: Cleaner._word,
     Text.UUID: Cleaner._uuid,
     Text.NUMBERS: Cleaner._numbers,
+    Text.NAMED: Cleaner._named,
 }
 _PAIRS: Mapping[Rows, Callable[[Cleaner, str, str], str | None]] = {
     Rows.CAPTURE: Cleaner._of_capture,

@@ -67,5 +67,4 @@ def reader_for(capture: Path) -> Reader:
     reader = find_reader(capture)
     if reader is not None:
         return reader
-    known = ", ".join(reader.name for reader in READERS)
-    raise refusal(capture, known)
+    raise refusal(capture)

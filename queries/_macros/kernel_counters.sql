@@ -1,0 +1,70 @@
+-- What a hardware counter of a kernel counts, by its name in Nsight Compute or nvprof;
+-- NULL for those that no query reads. Kinds that end in `_part` are parts of a total
+-- that has a counter of its own.
+CREATE MACRO counter_kind(metric) AS CASE
+    WHEN
+        regexp_matches(
+            metric,
+            '^smsp?__sass_thread_inst_executed_op_[fhd](add|mul|fma)_pred_on\.sum$'
+        )
+        THEN regexp_extract(metric, '_op_([a-z]+)_', 1)
+    WHEN regexp_matches(metric, '^flop_count_[shd]p_(add|mul|fma)$')
+        THEN
+            replace(
+                replace(replace(metric[12:], 'sp_', 'f'), 'hp_', 'h'), 'dp_', 'd'
+            )
+    WHEN metric = 'flop_count_sp' THEN 'fp32_flop'
+    WHEN metric = 'flop_count_hp' THEN 'fp16_flop'
+    WHEN metric = 'flop_count_dp' THEN 'fp64_flop'
+    WHEN
+        regexp_matches(
+            metric, '^sm__ops_path_tensor_src_[a-z0-9]+(_dst_[a-z0-9]+)?\.sum$'
+        )
+        THEN 'tensor_' || tensor_type(metric)
+    WHEN
+        regexp_matches(
+            metric,
+            '^sm__ops_path_tensor_src_[a-z0-9]+(_dst_[a-z0-9]+)?_sparsity_o[nf]+\.sum$'
+        )
+        THEN 'tensor_' || tensor_type(metric) || '_part'
+    WHEN
+        regexp_matches(
+            metric,
+            '^smsp?__(inst_executed_)?pipe_tensor.*\.avg'
+            || '\.pct_of_peak_sustained_(active|elapsed)$'
+        )
+        THEN 'tensor_active'
+    WHEN
+        regexp_matches(
+            metric,
+            '^smsp?__(inst_executed_)?pipe_fma(_cycles_active)?\.avg'
+            || '\.pct_of_peak_sustained_(active|elapsed)$'
+        )
+        THEN 'fma_active'
+    WHEN metric = 'dram__bytes.sum' THEN 'dram_bytes'
+    WHEN
+        metric IN (
+            'dram__bytes_read.sum', 'dram__bytes_write.sum', 'dram_read_bytes',
+            'dram_write_bytes'
+        )
+        THEN 'dram_bytes_part'
+    WHEN metric = 'gpu__time_duration.sum' THEN 'duration_ns'
+    WHEN
+        metric = 'sm__warps_active.avg.pct_of_peak_sustained_active'
+        THEN 'warps_active'
+    WHEN metric = 'achieved_occupancy' THEN 'achieved_occupancy'
+END;
+
+-- The type that a tensor-core counter is of.
+CREATE MACRO tensor_type(metric) AS CASE
+regexp_extract(metric, '_src_([a-z0-9]+)', 1)
+    WHEN 's8' THEN 'int8'
+    WHEN 'u8' THEN 'int8'
+    WHEN 'e4m3' THEN 'fp8'
+    WHEN 'e5m2' THEN 'fp8'
+    ELSE regexp_extract(metric, '_src_([a-z0-9]+)', 1)
+END;
+
+-- Operations of tensor cores of all types; NULL where none was measured.
+CREATE MACRO tensor_operations(fp16, bf16, tf32, fp64, int8, fp8) AS
+list_sum([fp16, bf16, tf32, fp64, int8, fp8]);
