@@ -126,3 +126,39 @@ CREATE MACRO no_peak_reason(peak, capability, clock_hz) AS CASE
     WHEN clock_hz IS NULL THEN 'no peak: the clock of the GPU is not recorded'
     ELSE 'no peak: none is known for compute capability ' || capability
 END;
+
+-- What fits an SM, from the table "Technical Specifications per Compute Capability" of
+-- the CUDA C++ Programming Guide, where a trace does not say it; and the unit in which
+-- shared memory is given out, with what the driver takes of it for each block, from
+-- NVIDIA's occupancy calculator.
+CREATE MACRO capability_limit() AS TABLE (
+    FROM (
+        VALUES
+        ('3.0', 64, 16, 256, 0),
+        ('3.2', 64, 16, 256, 0),
+        ('3.5', 64, 16, 256, 0),
+        ('3.7', 64, 16, 256, 0),
+        ('5.0', 64, 32, 256, 0),
+        ('5.2', 64, 32, 256, 0),
+        ('5.3', 64, 32, 256, 0),
+        ('6.0', 64, 32, 256, 0),
+        ('6.1', 64, 32, 256, 0),
+        ('6.2', 64, 32, 256, 0),
+        ('7.0', 64, 32, 256, 0),
+        ('7.2', 64, 32, 256, 0),
+        ('7.5', 32, 16, 256, 0),
+        ('8.0', 64, 32, 128, 1024),
+        ('8.6', 48, 16, 128, 1024),
+        ('8.7', 48, 16, 128, 1024),
+        ('8.9', 48, 24, 128, 1024),
+        ('9.0', 64, 32, 128, 1024),
+        ('10.0', 64, 32, 128, 1024),
+        ('10.1', 48, 24, 128, 1024),
+        ('10.3', 64, 32, 128, 1024),
+        ('11.0', 48, 24, 128, 1024),
+        ('12.0', 48, 24, 128, 1024),
+        ('12.1', 48, 24, 128, 1024)
+    ) AS capability (
+        compute_capability, max_warps, max_blocks, shared_unit, reserved_shared
+    )
+);

@@ -5,7 +5,7 @@ CREATE MACRO counter_kind(metric) AS CASE
     WHEN
         regexp_matches(
             metric,
-            '^smsp?__sass_thread_inst_executed_op_[fhd](add|mul|fma)_pred_on\.sum$'
+            '^sm(sp)?__sass_thread_inst_executed_op_[fhd](add|mul|fma)_pred_on\.sum$'
         )
         THEN regexp_extract(metric, '_op_([a-z]+)_', 1)
     WHEN regexp_matches(metric, '^flop_count_[shd]p_(add|mul|fma)$')
@@ -30,14 +30,14 @@ CREATE MACRO counter_kind(metric) AS CASE
     WHEN
         regexp_matches(
             metric,
-            '^smsp?__(inst_executed_)?pipe_tensor.*\.avg'
+            '^sm(sp)?__(inst_executed_)?pipe_tensor.*\.avg'
             || '\.pct_of_peak_sustained_(active|elapsed)$'
         )
         THEN 'tensor_active'
     WHEN
         regexp_matches(
             metric,
-            '^smsp?__(inst_executed_)?pipe_fma(_cycles_active)?\.avg'
+            '^sm(sp)?__(inst_executed_)?pipe_fma(_cycles_active)?\.avg'
             || '\.pct_of_peak_sustained_(active|elapsed)$'
         )
         THEN 'fma_active'
@@ -68,3 +68,37 @@ END;
 -- Operations of tensor cores of all types; NULL where none was measured.
 CREATE MACRO tensor_operations(fp16, bf16, tf32, fp64, int8, fp8) AS
 list_sum([fp16, bf16, tf32, fp64, int8, fp8]);
+
+-- Whether a kernel's name says that it was built from tensor-core instructions: the
+-- shapes and types that cuBLAS, cuDNN, CUTLASS and Triton write into it. NULL: it does
+-- not say.
+CREATE MACRO tensor_core_hint(name) AS CASE
+    WHEN regexp_matches(name, '(?i)simt') THEN FALSE
+    WHEN
+        regexp_matches(
+            name,
+            '(?i)tensorop|[hwgi]mma|_[hsi](884|1688|16816|8816)|[hsi]16816|[hsi]1688'
+            || '|[hsi]884(gemm|cudnn)?|^nvjet_|fmha|flash_(fwd|bwd)'
+            || '|(xmma|cutlass|nvjet).*(tf32|f16|bf16|e4m3|e5m2|_s8)'
+        )
+        THEN TRUE
+END;
+
+-- What a sampled metric of a GPU says to be active, by its name in Nsight Systems; NULL
+-- for those that say nothing of the kind.
+CREATE MACRO sampled_pipe(metric) AS CASE
+    WHEN regexp_matches(metric, '(?i)^tensor active|tensor pipe') THEN 'tensor'
+    WHEN regexp_matches(metric, '(?i)^(fp32|fma|fmaheavy|fmalite)\b.*(active|pipe)')
+        THEN 'fp32'
+    WHEN regexp_matches(metric, '(?i)^fp16\b.*(active|pipe)') THEN 'fp16'
+    WHEN regexp_matches(metric, '(?i)^fp64\b.*(active|pipe)') THEN 'fp64'
+    WHEN regexp_matches(metric, '(?i)^sms? active') THEN 'sm'
+    WHEN regexp_matches(metric, '(?i)^sm issue') THEN 'issue'
+    WHEN regexp_matches(metric, '(?i)^gr active') THEN 'graphics'
+    WHEN regexp_matches(metric, '(?i)^dram read') THEN 'dram_read'
+    WHEN regexp_matches(metric, '(?i)^dram write') THEN 'dram_write'
+    WHEN
+        regexp_matches(metric, '(?i)\b(active|pipe)\b')
+        AND NOT contains(metric, 'Warps')
+        THEN 'other'
+END;

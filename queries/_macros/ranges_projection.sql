@@ -19,25 +19,42 @@ CREATE MACRO projected(ranges, launches) AS TABLE (
     WITH
         span AS NOT MATERIALIZED (FROM query_table(ranges)),
         launch AS NOT MATERIALIZED (FROM query_table(launches)),
-        boundary AS (
+        moment AS NOT MATERIALIZED (
             SELECT
+                place,
+                key,
+                start_ns AS at_ns
+            FROM span
+            WHERE end_ns > start_ns
+            UNION ALL
+            SELECT
+                place,
+                key,
+                end_ns AS at_ns
+            FROM span
+            WHERE end_ns > start_ns
+        ),
+        ranked AS MATERIALIZED (
+            SELECT
+                place,
                 key,
                 at_ns,
-                row_number() OVER (PARTITION BY key ORDER BY at_ns) AS stretch,
+                dense_rank() OVER (PARTITION BY key ORDER BY at_ns) AS stretch
+            FROM moment
+        ),
+        boundary AS MATERIALIZED (
+            SELECT
+                key,
+                stretch,
+                at_ns,
                 lead(at_ns) OVER (PARTITION BY key ORDER BY at_ns) AS next_ns
             FROM (
-                SELECT
+                SELECT DISTINCT
                     key,
-                    start_ns AS at_ns
-                FROM span
-                WHERE end_ns > start_ns
-                UNION
-                SELECT
-                    key,
-                    end_ns AS at_ns
-                FROM span
-                WHERE end_ns > start_ns
-            ) AS moment
+                    stretch,
+                    at_ns
+                FROM ranked
+            ) AS distinct_moment
         ),
         slotted AS (
             SELECT
@@ -77,19 +94,17 @@ CREATE MACRO projected(ranges, launches) AS TABLE (
             FROM filled
             WHERE slot % 2 = 1
         ),
+        -- No join with boundary: it has few keys, and a join on them first would be
+        -- of each boundary with each.
         bounded AS (
             SELECT
-                span.place,
-                span.key,
-                span.end_ns,
-                2 * first_one.stretch AS first_slot,
-                2 * last_one.stretch AS end_slot
-            FROM span
-            INNER JOIN boundary AS first_one
-                ON span.key = first_one.key AND span.start_ns = first_one.at_ns
-            INNER JOIN boundary AS last_one
-                ON span.key = last_one.key AND span.end_ns = last_one.at_ns
-            WHERE span.end_ns > span.start_ns
+                place,
+                key,
+                max(at_ns) AS end_ns,
+                2 * min(stretch) AS first_slot,
+                2 * max(stretch) AS end_slot
+            FROM ranked
+            GROUP BY place, key
         ),
         -- The last call that reaches beyond its stretch may reach beyond the range.
         cut AS (

@@ -69,14 +69,14 @@ WITH RECURSIVE
                 AND placed.domain IS NOT DISTINCT FROM stack.domain
     ),
     segment AS (FROM innermost_of_thread('placed')),
-    nested AS (
+    nested AS MATERIALIZED (
         SELECT
             place,
             parent
         FROM nested_ranges('stacked')
         WHERE $ranges = 'enclosing'
     ),
-    opened AS (
+    opened AS MATERIALIZED (
         SELECT
             process_id,
             thread_id,

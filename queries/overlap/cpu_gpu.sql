@@ -14,6 +14,8 @@
 --   annotation    lookup
 --   cpu_slice     lookup
 --   time_window   lookup
+-- needs:
+--   gpu_activity
 -- parameters:
 --   basis  VARCHAR = api    One of api, api_working, operators, annotations or
 --                           scheduled: what counts as work of the CPU.

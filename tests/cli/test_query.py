@@ -163,7 +163,9 @@ def test_several_ranks_come_with_run_and_rank(
             5,
             "Error: this run has no steps",
         ),
-        (["kernels.hotspots", "RUN", "--rank", "7"], 5, "Error: none of the runs has"),
+        (["kernels.hotspots", "RUN", "--rank", "7"], 5, "Hint: the ranks are 0\n"),
+        (["kernels.hotspots", "RUN", "--device", "7"], 5, "Hint: the devices are 0\n"),
+        (["gpu.utilization", "RUN", "--process", "7"], 5, "Error: there is no process"),
         (["kernels.hotspots", "nothing"], 3, "Error: nothing does not exist"),
         (
             ["kernels.hotspots", "RUN", "--memory-limit", "much"],
@@ -215,3 +217,46 @@ def test_help_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
     out = capfd.readouterr().out
     for command in ("convert", "info", "query", "sql", "demo", "doctor", "clean"):
         assert f"\n  {command} " in out
+
+
+def test_a_file_without_a_header_is_a_query(
+    run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "names.sql"
+    file.write_text(
+        "-- By start.\nSELECT name, end_ns FROM kernel ORDER BY start_ns;\n"
+    )
+    assert run_cli("query", file, run, "-f", "csv", "--window", "50:") == 0
+    assert capfd.readouterr().out == 'name,end_ns\n"relu",100\n'
+    assert run_cli("query", file, run, "-p", "limit=3") == 5
+    assert "names has no parameter `limit`" in capfd.readouterr().err
+    file.write_text("COPY kernel TO 'stolen.csv';\n")
+    assert run_cli("query", file, run) == 5
+    assert "names is not one SELECT statement" in capfd.readouterr().err
+
+
+def test_columns_of_one_name_are_told_apart(
+    run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = 'SELECT 1 AS a, 2 AS a, 3 AS "\x1b[1m", sum(end_ns) AS n FROM kernel'
+    assert run_cli("sql", text, run, "-f", "json") == 0
+    (row,) = json.loads(capfd.readouterr().out)
+    assert row == {"a": 1, "a_1": 2, "\x1b[1m": 3, "n": 160}
+    assert run_cli("sql", text, run) == 0
+    assert "\x1b" not in capfd.readouterr().out
+
+
+def test_the_names_in_an_error_are_shown_escaped(
+    run_of: MakeRun, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of(
+        {
+            "kernel": KERNEL,
+            "annotation": "process_id, kind, text, start_ns, end_ns\n"
+            '0, push_pop, "\x1b[31mred", 0, 5',
+        }
+    )
+    assert run_cli("query", "kernels.hotspots", run.path, "--window", "range:re") == 5
+    err = capfd.readouterr().err
+    assert "Hint: its ranges are `\\x1b[31mred`" in err
+    assert "\x1b" not in err

@@ -68,11 +68,12 @@ class Trace:
     def query(
         self,
         name: str,
+        /,
         *,
         window: str | None = None,
-        devices: Sequence[int] | None = None,
-        ranks: Sequence[int] | None = None,
-        processes: Sequence[int] | None = None,
+        devices: int | Sequence[int] | None = None,
+        ranks: int | Sequence[int] | None = None,
+        processes: int | Sequence[int] | None = None,
         **parameters: object,
     ) -> Result:
         """Ask a query of the catalogue by its name.
@@ -80,20 +81,21 @@ class Trace:
         Args:
             name: Such as `kernels.hotspots`.
             window: `all`, `run`, `steps`, `FROM:TO` or `range:NAME`.
-            devices: device_ids to which the answer is limited.
-            ranks: Ranks to which it is limited.
-            processes: process_ids to which it is limited.
+            devices: The device_id, or several, to which the answer is limited.
+            ranks: The rank, or several, to which it is limited.
+            processes: The process_id, or several, to which it is limited.
             **parameters: The query's own parameters.
 
         Raises:
-            QueryError: There is no such query, or a parameter does not fit.
+            QueryError: There is no such query, device, rank, process or range, or a
+                parameter does not fit.
             UsageError: There is no such window.
         """
         scope = Scope(
             window=None if window is None else parse_window(window),
-            devices=None if devices is None else tuple(devices),
-            ranks=None if ranks is None else tuple(ranks),
-            processes=None if processes is None else tuple(processes),
+            devices=_several(devices),
+            ranks=_several(ranks),
+            processes=_several(processes),
         )
         texts = {key: str(value) for key, value in parameters.items()}
         return Result(run_module(load_module(name), self.runs, texts, scope=scope))
@@ -122,3 +124,9 @@ class Trace:
         """Return what the trace is made of."""
         named = ", ".join(run.run_id for run in self.runs)
         return f"<Trace {named}>"
+
+
+def _several(numbers: int | Sequence[int] | None) -> tuple[int, ...] | None:
+    if numbers is None:
+        return None
+    return (numbers,) if isinstance(numbers, int) else tuple(numbers)

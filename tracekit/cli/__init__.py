@@ -12,6 +12,7 @@ import typer
 from tracekit._version import __version__
 from tracekit.cli.verbosity import is_verbose, origin_of, set_verbose
 from tracekit.errors import TracekitError
+from tracekit.report.cells import visible
 
 # In the order of the help; each is `tracekit.cli.<name>` with a function `<name>`.
 COMMANDS = (
@@ -71,9 +72,11 @@ def main(argv: list[str] | None = None) -> None:
     try:
         app(args=argv, prog_name="tracekit")
     except TracekitError as error:
-        typer.echo(f"Error: {error}", err=True)
+        # Names in it come from the capture, and may hold escapes of the terminal.
+        for line in f"Error: {error}".split("\n"):
+            typer.echo(visible(line), err=True)
         if error.hint:
-            typer.echo(f"\nHint: {error.hint}", err=True)
+            typer.echo(f"\nHint: {visible(error.hint)}", err=True)
         if is_verbose():
             typer.echo("\n" + "\n".join(origin_of(error)), err=True)
         sys.exit(error.exit_code)

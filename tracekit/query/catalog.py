@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tracekit.assets import assets
 from tracekit.errors import QueryError
-from tracekit.query.module import QueryModule, parse_module
+from tracekit.query.module import QueryModule, has_header, parse_module, plain_module
 from tracekit.query.tables import literal
+from tracekit.schema import TABLES
 
 _VIEWS = "_views"
 _MACROS = "_macros"
@@ -61,6 +62,9 @@ def load_module(name: str) -> QueryModule:
 def load_file(path: Path) -> QueryModule:
     """Return the module in a file of the user's; its title names it.
 
+    A file without a header has no parameters, and takes the rows of the tables that it
+    names as `rows` does.
+
     Raises:
         QueryError: It cannot be read, or its header is not as it must be.
     """
@@ -68,6 +72,9 @@ def load_file(path: Path) -> QueryModule:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise QueryError(f"{path}: {error}") from error
+    if not has_header(text):
+        known = {*TABLES, *(view.name for view in views())}
+        return plain_module(text, name=path.stem, known=known)
     first = text.partition("\n")[0].removeprefix("--").strip()
     return parse_module(text, name=first.partition(":")[0] or path.stem)
 

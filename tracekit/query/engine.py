@@ -7,10 +7,11 @@ import pyarrow as pa
 
 from tracekit.errors import QueryError, TracekitError
 from tracekit.query.answer import Answer
+from tracekit.query.known import check_known
 from tracekit.query.module import Membership, QueryModule
 from tracekit.query.scope import Scope
 from tracekit.query.session import Limits, Session, with_reads
-from tracekit.query.window import all_tables, check_scope, show_window
+from tracekit.query.window import Shown, all_tables, check_scope, show_window
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
 
@@ -38,29 +39,40 @@ def run_module(
     scope = scope or Scope()
     values = module.bind(parameters or {})
     check_scope(module, scope)
+    check_known(runs, scope)
     several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
     tables: list[pa.Table] = []
     memberships: list[str] = []
     reasons: list[str] = []
+    windows: list[Shown] = []
     with Session(runs, limits or Limits()) as session:
         _check_one_select(session, module)
         for run in runs:
             for ranks in _groups(run, module, scope):
-                reason = _missing(module, run)
-                if reason is not None and reason not in reasons:
-                    reasons.append(reason)
-                membership = show_window(session, run, module, scope, ranks)
-                if membership is not None and membership not in memberships:
-                    memberships.append(membership)
+                shown = show_window(session, run, module, scope, ranks)
+                windows.append(shown)
+                for reason in (_missing(module, run), shown.unknown):
+                    if reason is not None and reason not in reasons:
+                        reasons.append(reason)
+                if shown.membership is not None and shown.membership not in memberships:
+                    memberships.append(shown.membership)
                 table = _run(session, module, values)
                 if several:
-                    rank = ranks[0] if module.per_rank else None
+                    rank = ranks[0] if len(ranks) == 1 else None
                     table = _with_source(table, run.run_id, rank)
                 tables.append(table)
+    # Who did not ask for steps learns from the answer that there are none, and a range
+    # need not be in every rank.
+    if scope.window is not None and all(shown.absent for shown in windows):
+        raise QueryError(windows[0].absent or "", hint=windows[0].hint)
     if not tables:
-        raise QueryError("none of the runs has a rank that was asked for")
+        raise QueryError("the runs have no ranks")
+    answer = pa.concat_tables(tables)
+    if not answer.num_rows and not reasons:
+        what = ", ".join(scope.options()) or "these runs"
+        reasons.append(f"{module.name} finds nothing in {what}")
     return Answer(
-        table=pa.concat_tables(tables),
+        table=answer,
         membership="; ".join(memberships) or None,
         reasons=tuple(reasons),
     )
@@ -109,7 +121,7 @@ class SqlSession:
             relation = self._session.connection.sql(
                 "FROM query($text)", params={"text": statement}
             )
-            return Answer(relation.to_arrow_table())
+            return Answer(_distinctly_named(relation.to_arrow_table()))
         except duckdb.Error as error:
             raise QueryError(_first_lines(error), hint=_hint(error)) from error
 
@@ -151,7 +163,7 @@ def _run(
 ) -> pa.Table:
     try:
         relation = session.connection.sql(module.sql, params=values or None)
-        return relation.to_arrow_table()
+        return _distinctly_named(relation.to_arrow_table())
     except duckdb.Error as error:
         raise QueryError(
             f"{module.name}: {_first_lines(error)}", hint=_hint(error)
@@ -160,12 +172,27 @@ def _run(
 
 def _with_source(table: pa.Table, run_id: str, rank: int | None) -> pa.Table:
     count = table.num_rows
-    names = ["run_id", *table.column_names]
-    columns = [pa.array([run_id] * count, pa.string()), *table.columns]
-    if rank is not None:
-        names.insert(1, "rank")
-        columns.insert(1, pa.array([rank] * count, pa.int32()))
-    return pa.Table.from_arrays(columns, names)
+    ranks = pa.array([rank] * count, pa.int32())
+    if "rank" in table.column_names:
+        ranks = table["rank"]
+        table = table.drop_columns("rank")
+    table = table.add_column(0, "rank", ranks)
+    return table.add_column(0, "run_id", pa.array([run_id] * count, pa.string()))
+
+
+def _distinctly_named(table: pa.Table) -> pa.Table:
+    """Return the table with a number at names that an earlier column has.
+
+    A join of two tables has many; a row of JSON, and a data frame, has none.
+    """
+    names: list[str] = []
+    for name in table.column_names:
+        number, free = 0, name
+        while free in names:
+            number += 1
+            free = f"{name}_{number}"
+        names.append(free)
+    return table.rename_columns(names)
 
 
 def _check_one_select(session: Session, module: QueryModule) -> None:
@@ -174,7 +201,15 @@ def _check_one_select(session: Session, module: QueryModule) -> None:
         statements = session.connection.extract_statements(module.sql)
     except duckdb.Error as error:
         raise QueryError(f"{module.name}: {_first_lines(error)}") from error
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+    one = len(statements) == 1 and statements[0].type == duckdb.StatementType.SELECT
+    if one:
+        # A pragma counts as a SELECT in DuckDB 1.5, but can be no part of one.
+        text = module.sql.rstrip().removesuffix(";")
+        try:
+            session.connection.extract_statements(f"FROM (\n{text}\n)")
+        except duckdb.Error:
+            one = False
+    if not one:
         raise QueryError(f"{module.name} is not one SELECT statement")
 
 

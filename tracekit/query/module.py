@@ -24,6 +24,7 @@ over all ranks.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -204,6 +205,34 @@ def parse_module(text: str, *, name: str) -> QueryModule:
         columns=tuple(_column(line, name) for line in sections["columns"]),
         per_rank=scope == "rank",
         sql=sql,
+    )
+
+
+def has_header(text: str) -> bool:
+    """Tell whether a file begins as a module does, or with SQL or a mere comment."""
+    header, _ = _split(text)
+    return any(_TITLE.fullmatch(line) or _SECTION.fullmatch(line) for line in header)
+
+
+def plain_module(text: str, *, name: str, known: Iterable[str]) -> QueryModule:
+    """Return the module that is a statement alone.
+
+    Args:
+        text: The statement.
+        name: The name it shall have.
+        known: Tables and views; those whose name stands in the text are read.
+    """
+    words = set(re.findall(r"\w+", text.lower()))
+    return QueryModule(
+        name=name,
+        summary="a statement without a header",
+        description="",
+        reads=tuple(Read(table, Membership.ROWS) for table in sorted(words & {*known})),
+        needs=(),
+        parameters=(),
+        columns=(),
+        per_rank=True,
+        sql=text.strip(),
     )
 
 

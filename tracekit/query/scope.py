@@ -74,6 +74,17 @@ class Scope:
     ranks: tuple[int, ...] | None = None
     processes: tuple[int, ...] | None = None
 
+    def options(self) -> tuple[str, ...]:
+        """Return what was asked for as one types it."""
+        found = [] if self.window is None else [f"--window {self.window}"]
+        for option, numbers in (
+            ("--device", self.devices),
+            ("--rank", self.ranks),
+            ("--process", self.processes),
+        ):
+            found += [f"{option} {number}" for number in numbers or ()]
+        return tuple(found)
+
 
 def parse_window(text: str) -> TimeWindow:
     """Read `all`, `run`, `steps`, `FROM:TO` or `range:NAME`.

@@ -135,6 +135,10 @@ class Session:
             ) from error
         if limits.threads is not None:
             self.execute(f"SET threads = {limits.threads}")
+        # Below these estimates a join compares all pairs, and the estimates of
+        # what windows and macros return are far too low.
+        self.execute("SET asof_loop_join_threshold = 0")
+        self.execute("SET nested_loop_join_threshold = 0")
         self.execute(f"SET temp_directory = {literal(self._spill)}")
         # Neither secrets nor the home folder of the user are for the SQL to see.
         self.execute(f"SET home_directory = {literal(self._spill)}")

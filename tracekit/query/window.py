@@ -6,12 +6,13 @@ end_ns. `launched_inside` has the calls made in it: process_id, correlation_id.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tracekit.errors import QueryError
 from tracekit.query.module import Membership, QueryModule, Read
 from tracekit.query.scope import Scope, TimePoint, TimeWindow, WindowKind
 from tracekit.query.session import Session, with_reads
-from tracekit.query.tables import literal
+from tracekit.query.tables import literal, select_rows
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
 
@@ -28,6 +29,7 @@ _VIEWS: Mapping[str, tuple[str, ...]] = {
     **_GPU_VIEWS,
     "stable_step": ("process_id", "start_ns"),
     "user_process": ("process_id", "device_id"),
+    "operator_flop": ("process_id", "start_ns"),
 }
 TIME_WINDOW = "time_window"
 _MEMBERSHIP = {
@@ -38,6 +40,24 @@ _MEMBERSHIP = {
     WindowKind.RANGE: "rows launched inside the window by the same process, whole",
 }
 _CLIPPED = "intervals cut to the window"
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a module sees of some ranks of a run.
+
+    Attributes:
+        membership: Which rows or which part of them the window takes, or None.
+        absent: Why the window is empty: the ranks have no such range, or no steps.
+        hint: What there is instead.
+        unknown: What the window cannot tell of these ranks, or None.
+    """
+
+    membership: str | None
+    absent: str | None = None
+    hint: str | None = None
+    unknown: str | None = None
 
 
 def default_window(module: QueryModule) -> TimeWindow:
@@ -76,11 +96,11 @@ def check_scope(module: QueryModule, scope: Scope) -> None:
 
 def show_window(
     session: Session, run: Run, module: QueryModule, scope: Scope, ranks: Sequence[int]
-) -> str | None:
-    """Make the module's tables as the scope has them; return their membership.
+) -> Shown:
+    """Make the module's tables as the scope has them.
 
     Raises:
-        QueryError: The window is not in this run.
+        QueryError: The window cannot be in this run.
     """
     window = scope.window or default_window(module)
     subjects = _subjects(module)
@@ -95,15 +115,23 @@ def show_window(
     if window.kind in (WindowKind.STEPS, WindowKind.RANGE):
         extra |= {"api_call", "annotation", "stable_step"}
     session.show_rank(run, ranks, names | extra)
+    absent = hint = unknown = None
     if needs_window or clips or needs_host:
         _make_windows(session, run, window, scope)
+        if window.kind in (WindowKind.STEPS, WindowKind.RANGE):
+            absent, hint = _absent(session, window)
+            gpu = any(read.table in (*_GPU_WORK, *_GPU_VIEWS) for read in subjects)
+            if gpu and not absent:
+                unknown = _without_calls(run)
     for read in module.reads:
         if read.table != TIME_WINDOW:
             rows = _scoped(read, window, scope, cuts=clips)
             session.execute(f"CREATE OR REPLACE VIEW main.{read.table} AS {rows}")
-    if not subjects and not needs_window:
-        return None
-    return _CLIPPED if clipped or needs_window else _MEMBERSHIP[window.kind]
+    membership = None
+    if subjects or needs_window:
+        cut = clipped or needs_window
+        membership = _CLIPPED if cut else _MEMBERSHIP[window.kind]
+    return Shown(membership, absent, hint, unknown)
 
 
 def _subjects(module: QueryModule) -> tuple[Read, ...]:
@@ -173,18 +201,12 @@ def _make_windows(session: Session, run: Run, window: TimeWindow, scope: Scope) 
             "SELECT process_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns"
             " FROM recorded.stable_step WHERE stable GROUP BY process_id"
         )
-        missing = "this run has no steps: none was annotated"
     else:
         instances = (
             "SELECT process_id, start_ns, end_ns FROM recorded.annotation"
             f" WHERE text = {literal(window.name or '')} AND end_ns > start_ns"
         )
-        missing = f"this run has no range `{window.name}`"
     _table(session, "host_window", instances)
-    found = session.connection.execute("SELECT count(*) FROM main.host_window")
-    # Who did not ask for steps learns from the answer that there are none.
-    if scope.window is not None and not (found.fetchone() or (0,))[0]:
-        raise QueryError(missing, hint="tracekit query annotations.summary names them")
     _table(
         session,
         "launched_inside",
@@ -219,14 +241,42 @@ def _make_windows(session: Session, run: Run, window: TimeWindow, scope: Scope) 
     )
 
 
+def _absent(session: Session, window: TimeWindow) -> tuple[str | None, str | None]:
+    """Return why no instance of the window was found, and what there is instead."""
+    found = session.connection.execute("SELECT count(*) FROM main.host_window")
+    if (found.fetchone() or (0,))[0]:
+        return None, None
+    rows = session.connection.execute(
+        "SELECT text FROM recorded.annotation WHERE text IS NOT NULL AND end_ns >"
+        " start_ns GROUP BY text ORDER BY"
+        f" jaro_winkler_similarity(text, {literal(window.name or '')}) DESC, text"
+        f" LIMIT {_MOST_NAMES + 1}"
+    ).fetchall()
+    names = ", ".join(f"`{text}`" for (text,) in rows[:_MOST_NAMES])
+    more = " and others" if len(rows) > _MOST_NAMES else ""
+    hint = f"its ranges are {names}{more}" if rows else "it has no ranges"
+    if window.kind is WindowKind.STEPS:
+        return "this run has no steps: none was annotated", hint
+    return f"this run has no range `{window.name}`", hint
+
+
+def _without_calls(run: Run) -> str | None:
+    if run.manifest.rows("api_call") or not any(map(run.manifest.rows, _GPU_WORK)):
+        return None
+    return (
+        f"{run.run_id} has no API calls, so what was launched inside the window is "
+        "not known"
+    )
+
+
 def _make_span(session: Session, run: Run, window: TimeWindow, only: str) -> None:
     """Make a window of one span; an open end is that of the device's activity."""
     start: int | None = None
     end: int | None = None
-    if window.kind is WindowKind.RUN and run.manifest.window is not None:
-        start, end = run.manifest.window.start_ns, run.manifest.window.end_ns
+    if window.kind is WindowKind.RUN:
+        start, end = _activity(session, run) or (None, None)
     elif window.kind is WindowKind.SPAN:
-        start, end = _resolved(window, run)
+        start, end = _resolved(session, run, window)
     first = "min(start_ns)" if start is None else f"{start}::BIGINT"
     last = "max(end_ns)" if end is None else f"{end}::BIGINT"
     # A device whose work lies on the other side of the given end has an empty window.
@@ -253,16 +303,37 @@ def _table(session: Session, name: str, select: str) -> None:
     session.execute(f"CREATE OR REPLACE TABLE main.{name} AS {select}")
 
 
-def _resolved(window: TimeWindow, run: Run) -> tuple[int | None, int | None]:
+def _activity(session: Session, run: Run) -> tuple[int, int] | None:
+    """Return the first and last GPU activity of all ranks, on their common clock."""
+    window = run.manifest.window
+    if window is None:
+        return None
+    # The manifest has them on each rank's own clock.
+    if len(run.ranks) == 1:
+        return window.start_ns, window.end_ns
+    selects = " UNION ALL ".join(
+        f"SELECT start_ns, end_ns FROM ({select_rows(run, TABLES[name], run.ranks)})"
+        for name in _GPU_WORK
+    )
+    found = session.connection.execute(
+        f"SELECT min(start_ns), max(end_ns) FROM ({selects})"
+    ).fetchone()
+    return None if found is None or found[0] is None else (found[0], found[1])
+
+
+def _resolved(
+    session: Session, run: Run, window: TimeWindow
+) -> tuple[int | None, int | None]:
     def ns(point: TimePoint | None) -> int | None:
         if point is None or not point.relative:
             return None if point is None else point.ns
-        if run.manifest.window is None:
+        activity = _activity(session, run)
+        if activity is None:
             raise QueryError(
                 f"the window {window} counts from the first GPU activity, and this "
                 "run has none"
             )
-        return run.manifest.window.start_ns + point.ns
+        return activity[0] + point.ns
 
     start, end = ns(window.start), ns(window.end)
     if start is not None and end is not None and end <= start:

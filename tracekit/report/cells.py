@@ -2,6 +2,7 @@
 
 import unicodedata
 from datetime import timedelta
+from decimal import Decimal
 
 _SHORTEST = 12
 
@@ -12,7 +13,7 @@ def cell(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
+    if isinstance(value, int | Decimal):
         return f"{value:,}"
     if isinstance(value, float):
         return _real(value)

@@ -13,10 +13,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.csv
 
-from tracekit.report.cells import cell
+from tracekit.report.cells import cell, visible
 
 _BLOCK_ROWS = 65_536
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^[=+\-@\t\r\n]"
+# A sum of BIGINT is a decimal number without decimals.
+_JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 def write_csv(table: pa.Table, target: IO[bytes]) -> None:
@@ -59,18 +61,22 @@ def write_json(table: pa.Table, target: IO[bytes]) -> None:
         for row in batch.to_pylist():
             target.write(b"\n" if first else b",\n")
             first = False
-            target.write(msgspec.json.encode({k: _finite(v) for k, v in row.items()}))
+            target.write(_JSON.encode({k: _finite(v) for k, v in row.items()}))
     target.write(b"]\n" if first else b"\n]\n")
 
 
 def write_markdown(table: pa.Table, target: IO[bytes]) -> None:
     """Write a table of GitHub's Markdown; names are shown whole."""
     numeric = [
-        pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        pa.types.is_integer(field.type)
+        or pa.types.is_floating(field.type)
+        or pa.types.is_decimal(field.type)
         for field in table.schema
     ]
     lines = [
-        "| " + " | ".join(_escaped(name) for name in table.column_names) + " |",
+        "| "
+        + " | ".join(_escaped(visible(name)) for name in table.column_names)
+        + " |",
         "|" + "|".join(" ---: " if right else " --- " for right in numeric) + "|",
     ]
     for row in table.to_pylist():

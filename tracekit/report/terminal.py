@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tracekit.report.cells import cell, fit, shorten
+from tracekit.report.cells import cell, fit, shorten, visible
 
 # A space after each column, and one between two.
 _PADDING = 2
@@ -23,7 +23,7 @@ def render(table: pa.Table, *, width: int, color: bool = False) -> str:
     table is wider than asked.
     """
     buffer = StringIO()
-    names = table.column_names
+    names = [visible(name) for name in table.column_names]
     rows = [
         [cell(value) for value in row.values()]
         for row in table.slice(0, _MOST_ROWS).to_pylist()
@@ -74,4 +74,10 @@ def wants_color() -> bool:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+    )
