@@ -164,10 +164,20 @@ struct Collector {
   void flush(uint32_t how) {
     cupti.cuptiActivityFlushAll(how);
     drain();
+    // Those since the last buffer that was handed over.
+    count_dropped(nullptr, 0);
     const uint64_t lost = dropped.exchange(0);
     if (lost) file.add(kDropped, {static_cast<int64_t>(lost)});
     note_clock();
     file.flush();
+  }
+
+  void count_dropped(CUcontext context, uint32_t stream) {
+    size_t lost = 0;
+    if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &lost) ==
+        CUPTI_SUCCESS) {
+      dropped += lost;
+    }
   }
 
   void note_clock() {
@@ -197,11 +207,7 @@ void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, s
                           size_t valid_bytes) {
   Collector* collector = g_collector.load();
   if (collector == nullptr) return;
-  size_t lost = 0;
-  if (collector->cupti.cuptiActivityGetNumDroppedRecords(context, stream, &lost) ==
-      CUPTI_SUCCESS) {
-    collector->dropped += lost;
-  }
+  collector->count_dropped(context, stream);
   if (buffer != nullptr) {
     collector->buffers.put_filled({buffer, valid_bytes});
     sem_post(&g_wake);
