@@ -13,7 +13,7 @@ from tracekit.cli.progress import rows_read
 from tracekit.errors import CollectError, TracekitError
 
 if TYPE_CHECKING:
-    from tracekit.collect.nsys import Collected
+    from tracekit.collect.request import Collected
     from tracekit.store.run import Run
 
 # What follows the program's name belongs to the program.
@@ -27,6 +27,7 @@ class Profiler(StrEnum):
     """The values of `--with`."""
 
     NSYS = "nsys"
+    CUPTI = "cupti"
 
 
 def collect(
@@ -39,8 +40,9 @@ def collect(
         ),
     ] = None,
     profiler: Annotated[
-        Profiler, typer.Option("--with", help="What records.")
-    ] = Profiler.NSYS,
+        Profiler | None,
+        typer.Option("--with", help="What records; nsys if there is one, else cupti."),
+    ] = None,
     preset: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,19 +82,25 @@ def collect(
 
     Ends with the program's status; 125 if no capture of GPU work came of it.
     """
+    from tracekit.collect import cupti, nsys
+    from tracekit.tools.nsys import find_nsys
+
+    if profiler is None:
+        profiler = Profiler.NSYS if list_presets or find_nsys() else Profiler.CUPTI
     if list_presets:
         _list_presets(profiler)
         return
-    from tracekit.collect import nsys
     from tracekit.collect.ranges import CaptureRange
+    from tracekit.collect.request import Request
     from tracekit.store.unfinished import already_there
 
     words = command or []
     stem, run_path = _places(output, words)
     if not no_convert and run_path.exists() and not force:
         raise already_there(run_path)
-    collected = nsys.collect(
-        nsys.Request(
+    run_traced = nsys.collect if profiler is Profiler.NSYS else cupti.collect
+    collected = run_traced(
+        Request(
             command=words,
             stem=stem,
             presets=preset or [],
@@ -101,8 +109,8 @@ def collect(
             say=lambda text: note(text, quiet=quiet),
         )
     )
-    for report in collected.reports:
-        note(f"Captured {report}", quiet=quiet)
+    for capture in collected.captures:
+        note(f"Captured {capture}", quiet=quiet)
     try:
         _convert(collected, None if no_convert else run_path, force=force, quiet=quiet)
     except CollectError:
@@ -133,7 +141,7 @@ def _list_presets(profiler: Profiler) -> None:
 
 def _places(output: Path | None, command: list[str]) -> tuple[Path, Path]:
     """Return where the capture goes, without its suffix, and the run."""
-    from tracekit.collect.nsys import capture_stem
+    from tracekit.collect.request import capture_stem
 
     if output is None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
@@ -165,13 +173,13 @@ def _convert(
         tempfile.TemporaryDirectory(prefix="tracekit-collect-") as scratch,
         rows_read("converting", quiet=quiet) as on_rows,
     ):
-        # Numbered reports are stretches of one run, and each makes one of its own.
-        for number, report in enumerate(collected.reports):
+        # Numbered captures are stretches of one run, and each makes one of its own.
+        for number, capture in enumerate(collected.captures):
             place = destination or Path(scratch) / f"{number}.run"
             if destination is not None and number:
                 place = destination.with_name(f"{destination.stem}.{number + 1}.run")
             run = convert_captures(
-                [report],
+                [capture],
                 place,
                 Request(
                     tables=frozenset(TABLES if destination else _GPU_WORK),
@@ -182,16 +190,16 @@ def _convert(
             if destination is not None:
                 warn(run, quiet=quiet)
                 note(f"Wrote {place}", quiet=quiet)
-            _check_gpu_work(run, collected, report, quiet=quiet)
+            _check_gpu_work(run, collected, capture, quiet=quiet)
 
 
 def _check_gpu_work(
-    run: "Run", collected: "Collected", report: Path, *, quiet: bool
+    run: "Run", collected: "Collected", capture: Path, *, quiet: bool
 ) -> None:
     if run.manifest.window is not None:
         return
     said = "".join(f"\n  | {text}" for text in _messages(run))
-    text = f"{report} holds no GPU work{said}"
+    text = f"{capture} holds no GPU work{said}"
     if collected.status:
         note(f"Warning: {text}", quiet=quiet)
         return

@@ -7,16 +7,15 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.collect import checks
 from tracekit.collect.presets import Recording, combined
 from tracekit.collect.process import Ended, Launch
-from tracekit.collect.ranges import WHOLE_RUN, CaptureRange
+from tracekit.collect.ranges import CaptureRange
 from tracekit.collect.ranks import task_in
-from tracekit.errors import CollectError, MissingToolError, OutputError, UsageError
+from tracekit.collect.request import Collected, Request, make_room
+from tracekit.errors import CollectError, MissingToolError
 from tracekit.tools.libraries import install_advice, library_named_in
 from tracekit.tools.nsys import (
     VARIABLE,
@@ -27,47 +26,11 @@ from tracekit.tools.nsys import (
 
 REPORT_SUFFIXES = (".nsys-rep", ".qdrep")
 STREAM_SUFFIX = ".qdstrm"
-_LOG_SUFFIX = ".nsys.log"
+_LOG_SUFFIX = ".log"
 _SHOWN_LINES = 12
 _START_S = 30
 _STREAM_NAMED = re.compile(r"^\s*(/\S.*?\.qdstrm)\s*$", re.M)
 _BAR = re.compile(r"\[[=# >-]*\s*\d+\s*%[^\]]*\]")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What is to be traced, and how.
-
-    Attributes:
-        command: The program and its arguments.
-        stem: Where the capture goes, without its suffix.
-        presets: What to record beside the base preset.
-        capture_range: The part of the run to record.
-        replace: Whether earlier captures of this name may be replaced.
-        say: Told what is run.
-    """
-
-    command: Sequence[str]
-    stem: Path
-    presets: Sequence[str] = ()
-    capture_range: CaptureRange = WHOLE_RUN
-    replace: bool = False
-    say: Callable[[str], None] = lambda _: None
-
-
-@dataclass(frozen=True)
-class Collected:
-    """A capture that was made.
-
-    Attributes:
-        reports: The reports; several where a range was entered several times.
-        log: What nsys printed.
-        status: The status of the program, 128 + n for a signal.
-    """
-
-    reports: list[Path]
-    log: Path
-    status: int
 
 
 def collect(request: Request) -> Collected:
@@ -86,8 +49,8 @@ def collect(request: Request) -> Collected:
     checks.check_permissions(recording)
     nsys = _usable_nsys()
     options = _options(nsys, recording, request.capture_range)
-    _make_room(request)
-    log = request.stem.with_name(request.stem.name + _LOG_SUFFIX)
+    make_room(request, reports_of(request.stem), Path.unlink)
+    log = request.beside(_LOG_SUFFIX)
     with (
         tempfile.TemporaryDirectory(prefix="tracekit-collect-") as folder,
         Launch(Path(folder)) as launch,
@@ -106,13 +69,7 @@ def collect(request: Request) -> Collected:
     if not reports:
         raise _no_report(nsys, request, ended, log)
     status = ended.status
-    return Collected(reports, log, ended.profiler_status if status is None else status)
-
-
-def capture_stem(stem: Path) -> Path:
-    """Return where this task's capture goes: each of several has its own."""
-    task = task_in(os.environ)
-    return stem if task is None else stem.with_name(f"{stem.name}-rank-{task.rank}")
+    return Collected(reports, ended.profiler_status if status is None else status)
 
 
 def reports_of(stem: Path) -> list[Path]:
@@ -194,23 +151,6 @@ def _help(nsys: Nsys) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr if "--trace" in done.stdout + done.stderr else ""
-
-
-def _make_room(request: Request) -> None:
-    earlier = reports_of(request.stem)
-    if earlier and not request.replace:
-        raise UsageError(
-            f"{earlier[0]} exists", hint="give another name, or replace it with --force"
-        )
-    try:
-        request.stem.parent.mkdir(parents=True, exist_ok=True)
-        for path in earlier:
-            path.unlink()
-        request.stem.with_name(request.stem.name + _LOG_SUFFIX).touch()
-    except OSError as error:
-        raise OutputError(
-            f"{request.stem.parent} cannot be written: {error.strerror}"
-        ) from error
 
 
 def _no_report(nsys: Nsys, request: Request, ended: Ended, log: Path) -> CollectError:

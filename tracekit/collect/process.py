@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib.resources import as_file
@@ -15,7 +15,6 @@ from typing import IO, Any, Self
 
 from tracekit.assets import assets
 from tracekit.errors import CollectError
-from tracekit.tools.nsys import child_environment
 
 _POLL_S = 0.1
 _CHUNK = 1 << 16
@@ -118,7 +117,12 @@ class Launch:
     def __exit__(self, *error: object) -> None:
         self._resources.close()
 
-    def run(self, command: Sequence[str], log: Path) -> Ended:
+    def run(
+        self,
+        command: Sequence[str],
+        log: Path,
+        variables: Mapping[str, str] | None = None,
+    ) -> Ended:
         """Run a profiler whose command contains the prefix, and wait for it.
 
         SIGINT, SIGTERM and SIGHUP go to the program, so that the profiler ends as it
@@ -127,6 +131,7 @@ class Launch:
         Args:
             command: The profiler's command.
             log: Takes what the profiler prints; the user sees it too.
+            variables: Further variables of the environment.
 
         Raises:
             CollectError: The profiler does not start.
@@ -139,7 +144,7 @@ class Launch:
                     stdin=subprocess.DEVNULL if _is_terminal(0) else None,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=child_environment(),
+                    env={**os.environ, **(variables or {})},
                     pass_fds=self._outputs,
                     process_group=0,
                 )

@@ -5,6 +5,7 @@ from pathlib import Path
 from tracekit.convert.readers.base import Reader
 from tracekit.convert.readers.cntk import CntkReader
 from tracekit.convert.readers.cntk_summary import CntkSummaryReader
+from tracekit.convert.readers.cupti import CuptiReader
 from tracekit.convert.readers.kineto import KinetoReader
 from tracekit.convert.readers.mxnet import MxnetReader
 from tracekit.convert.readers.mxnet_totals import MxnetTotalsReader
@@ -34,6 +35,7 @@ READERS: tuple[Reader, ...] = (
     KinetoReader(),
     # After Kineto, whose traces begin with a line break as an XSpace may: to tell, this
     # one reads the file whole.
+    CuptiReader(),
     XPlaneReader(),
     TensorflowTraceReader(),
     MxnetReader(),

@@ -1,0 +1,73 @@
+"""Traces a program with the native CUPTI collector, without any NVIDIA tool."""
+
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+
+from tracekit.collect import checks
+from tracekit.collect.cupti_build import injection_library
+from tracekit.collect.presets import combined
+from tracekit.collect.process import Launch
+from tracekit.collect.request import Collected, Request, make_room
+from tracekit.errors import CollectError, UsageError
+
+SUFFIX = ".cupti"
+
+
+def collect(request: Request) -> Collected:
+    """Run a program with the collector in it, and return the folder of its records.
+
+    Raises:
+        UsageError: The command, a preset or the environment rule a capture out.
+        MissingToolError: There is no GPU, no compiler, or no headers of CUPTI.
+        CollectError: No process of the program used CUDA.
+        OutputError: The capture cannot be written where it should be.
+    """
+    checks.check_program(request.command)
+    recording = combined(request.presets, "cupti")
+    if request.capture_range.range_name:
+        raise UsageError(
+            f"the collector cupti cannot record `{request.capture_range}` only",
+            hint="use --range cudaProfilerApi or whole, or --with nsys",
+        )
+    checks.check_other_profilers("the collector cupti", os.environ)
+    checks.check_gpu()
+    built = injection_library(request.say)
+    folder = request.beside(SUFFIX)
+    make_room(request, [folder] if folder.exists() else [], _remove)
+    folder.mkdir()
+    settings = {
+        "CUDA_INJECTION64_PATH": str(built.library),
+        "NVTX_INJECTION64_PATH": str(built.library),
+        "TRACEKIT_CUPTI_FOLDER": str(folder.absolute()),
+        **({"TRACEKIT_CUPTI_LIBRARY": str(built.cupti)} if built.cupti else {}),
+        **recording.options,
+    }
+    if not request.capture_range.is_whole:
+        settings["TRACEKIT_CUPTI_RANGE"] = request.capture_range.kind
+    shown = [f"{name}={value}" for name, value in settings.items()]
+    request.say(f"Running {shlex.join(['env', *shown, *request.command])}")
+    with (
+        tempfile.TemporaryDirectory(prefix="tracekit-collect-") as notes,
+        Launch(Path(notes)) as launch,
+    ):
+        ended = launch.run(
+            [*launch.prefix, *request.command], request.beside(".log"), settings
+        )
+    status = ended.status
+    status = ended.profiler_status if status is None else status
+    if not any(folder.iterdir()):
+        folder.rmdir()
+        raise CollectError(
+            f"no process of the program used CUDA; it ended with status {status}",
+            hint="look whether the program uses the GPU; CUDA loads the collector by "
+            "CUDA_INJECTION64_PATH, which the program must not take out of its "
+            "environment",
+        )
+    return Collected([folder], status)
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder)

@@ -1,0 +1,78 @@
+"""What a collector is asked for, and what it gives back."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.collect.ranges import WHOLE_RUN, CaptureRange
+from tracekit.collect.ranks import task_in
+from tracekit.errors import OutputError, UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be traced, and how.
+
+    Attributes:
+        command: The program and its arguments.
+        stem: Where the capture goes, without its suffix.
+        presets: What to record beside the base preset.
+        capture_range: The part of the run to record.
+        replace: Whether earlier captures of this name may be replaced.
+        say: Told what is run.
+    """
+
+    command: Sequence[str]
+    stem: Path
+    presets: Sequence[str] = ()
+    capture_range: CaptureRange = WHOLE_RUN
+    replace: bool = False
+    say: Callable[[str], None] = lambda _: None
+
+    def beside(self, suffix: str) -> Path:
+        """Return the path of a part of the capture."""
+        return self.stem.with_name(self.stem.name + suffix)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A capture that was made.
+
+    Attributes:
+        captures: The captures; several where a range was entered several times.
+        status: The status of the program, 128 + n for a signal.
+    """
+
+    captures: list[Path]
+    status: int
+
+
+def capture_stem(stem: Path) -> Path:
+    """Return where this task's capture goes: each of several has its own."""
+    task = task_in(os.environ)
+    return stem if task is None else stem.with_name(f"{stem.name}-rank-{task.rank}")
+
+
+def make_room(
+    request: Request, earlier: Sequence[Path], remove: Callable[[Path], None]
+) -> None:
+    """Remove earlier captures of the name, if they may be, and make the folder.
+
+    Raises:
+        UsageError: There are some, and they may not be replaced.
+        OutputError: The folder cannot be written.
+    """
+    if earlier and not request.replace:
+        raise UsageError(
+            f"{earlier[0]} exists", hint="give another name, or replace it with --force"
+        )
+    try:
+        request.stem.parent.mkdir(parents=True, exist_ok=True)
+        for path in earlier:
+            remove(path)
+        request.beside(".log").touch()
+    except OSError as error:
+        raise OutputError(
+            f"{request.stem.parent} cannot be written: {error.strerror}"
+        ) from error

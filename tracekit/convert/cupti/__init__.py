@@ -1,0 +1,1 @@
+"""The native CUPTI collector: what its captures hold."""
