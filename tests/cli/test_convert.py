@@ -113,6 +113,28 @@ def test_a_raw_capture_is_converted_once(
     assert cache.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_folder_with_a_link_to_nothing_can_be_asked(
+    capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.move(capture, folder)
+    (folder / "dead").symlink_to(tmp_path / "nothing")
+    assert run_cli("query", "gpu.utilization", folder, "-f", "csv") == 0
+    assert "0,99346454,50339651,51463388," in capfd.readouterr().out
+
+
+def test_a_run_is_no_capture(
+    capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "out.run"
+    run_cli("convert", capture, "-o", run, "-q")
+    for command in ("convert", "scrub"):
+        assert run_cli(command, run, "-o", tmp_path / "again") == 3
+        error = capfd.readouterr().err
+        assert error.startswith("Error: out.run is a run already, no capture\n")
+
+
 def test_clean_removes_caches_and_no_runs(
     capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -260,3 +260,25 @@ def test_the_names_in_an_error_are_shown_escaped(
     err = capfd.readouterr().err
     assert "Hint: its ranges are `\\x1b[31mred`" in err
     assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "error"),
+    [
+        (["nothing.sql"], 5, "Error: nothing.sql: No such file or directory\n"),
+        (
+            ["kernels.hotspots", "--window", "range:"],
+            2,
+            "Error: the window range: names no range\n",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(
+    run: Path,
+    arguments: list[str],
+    status: int,
+    error: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli("query", arguments[0], run, *arguments[1:]) == status
+    assert capfd.readouterr().err.startswith(error)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.exports import export_in, folder_of
+from tests.support.kineto import rows
 from tests.support.kineto_text import kernel, notes, text_of
 from tests.support.nsys_program import REPORT
 from tracekit.convert import convert
@@ -41,6 +42,22 @@ def test_a_tar_of_ranks(tmp_path: Path) -> None:
     run = convert([tar_with(tmp_path, lambda _: None)], tmp_path / "run")
     assert run.ranks == (0, 1)
     assert run.manifest.rows("kernel") == 6
+
+
+def test_devices_are_numbered_by_name_in_whatever_order_a_tar_has_them(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ranks.tar"
+    with tarfile.open(path, "w") as archive:
+        for rank in (2, 0, 1):
+            info = tarfile.TarInfo(f"rank-{rank}.json")
+            place = {"device": rank, "context": 1, "stream": 7, "correlation": 1}
+            content = text_of([kernel(1, pid=rank, args=place)])
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content.encode()))
+    run = convert([path], tmp_path / "run")
+    found = [rows(run, "kernel", rank)[0]["device_id"] for rank in range(3)]
+    assert found == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import msgspec
 
 from tracekit._version import __version__
 from tracekit.convert import Request, convert
-from tracekit.convert.capture import check_exists, fingerprint
+from tracekit.convert.capture import check_exists, files_in, fingerprint
 from tracekit.errors import MissingToolError, UnreadableTraceError, UsageError
 from tracekit.schema import VERSION
 from tracekit.store.run import Run, is_run, open_run
@@ -130,7 +130,7 @@ def _sha256(capture: Path, folder: Path) -> str:
 
 
 def _state(capture: Path) -> str:
-    files = sorted(capture.rglob("*")) if capture.is_dir() else [capture]
+    files = files_in(capture) if capture.is_dir() else [capture]
     lines = []
     for file in files:
         facts = file.stat()

@@ -129,7 +129,8 @@ def _in_tar(plain: Path, scratch: Path, name: str, destination: Path) -> Iterato
     """
     try:
         with tarfile.open(plain, "r:") as archive:
-            for member in archive:
+            # By name, as in a folder: devices are numbered in this order.
+            for member in sorted(archive, key=lambda member: member.name):
                 _check(member, name)
                 own = PurePosixPath(member.name).name
                 if not member.isfile() or not member.size or _is_hidden(own):

@@ -56,6 +56,18 @@ def check_exists(path: Path) -> None:
         raise UnreadableTraceError(f"{path}: {error.strerror}") from error
 
 
+def files_in(folder: Path) -> list[Path]:
+    """Return the files below a folder; links to nothing are none.
+
+    Raises:
+        UnreadableTraceError: The folder cannot be walked, or changes meanwhile.
+    """
+    try:
+        return sorted(file for file in folder.rglob("*") if file.is_file())
+    except OSError as error:
+        raise UnreadableTraceError(f"{folder}: {error.strerror}") from error
+
+
 def fingerprint(paths: list[Path]) -> Fingerprint:
     """Hash the files of the captures.
 
@@ -65,8 +77,9 @@ def fingerprint(paths: list[Path]) -> Fingerprint:
     found: list[tuple[str, Path]] = []
     for path in paths:
         if path.is_dir():
-            inside = (file for file in path.rglob("*") if file.is_file())
-            found += [(file.relative_to(path).as_posix(), file) for file in inside]
+            found += [
+                (file.relative_to(path).as_posix(), file) for file in files_in(path)
+            ]
         else:
             found.append((path.name, path))
     files = []

@@ -5,6 +5,7 @@ from pathlib import Path
 from tracekit.convert.capture import stem
 from tracekit.convert.nsys.sqlite_export import damage, is_sqlite, table_names
 from tracekit.errors import UnreadableTraceError
+from tracekit.store.run import is_run
 
 _SHOWN_TABLES = 3
 _SHOWN_FILES = 3
@@ -34,6 +35,11 @@ def refusal(capture: Path) -> UnreadableTraceError:
     Args:
         capture: The file or folder.
     """
+    if is_run(capture):
+        return UnreadableTraceError(
+            f"{capture.name} is a run already, no capture",
+            hint="give the capture that it was made from",
+        )
     if capture.is_file() and is_sqlite(capture):
         found = damage(capture)
         if found is not None:

@@ -70,7 +70,9 @@ def load_file(path: Path) -> QueryModule:
     """
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise QueryError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise QueryError(f"{path}: {error}") from error
     if not has_header(text):
         known = {*TABLES, *(view.name for view in views())}

@@ -97,7 +97,9 @@ def parse_window(text: str) -> TimeWindow:
     """
     if text in ("all", "run", "steps"):
         return TimeWindow(WindowKind(text))
-    if text.startswith("range:") and len(text) > len("range:"):
+    if text == "range:":
+        raise UsageError("the window range: names no range", hint="range:NAME")
+    if text.startswith("range:"):
         return TimeWindow(WindowKind.RANGE, name=text.removeprefix("range:"))
     start, colon, end = text.partition(":")
     if not colon:
