@@ -58,3 +58,34 @@ def test_flop_of_matmuls(run_of: dict[str, Run]) -> None:
     assert by_launches[sgemm] == 4 * MATMUL_FLOP == 4 * 17_184_063_488
     (tf32,) = [row for row in found if row["tensor_operations"]]
     assert tf32["tensor_operations"] == 2 * 2 * 2048**3
+
+
+def test_the_summary_shows_idle_fp32_units_beside_tensor_cores(
+    run_of: dict[str, Run],
+) -> None:
+    summary = {
+        row["metric"]: row["value"] for row in rows("tbd.summary", run_of["resnet50"])
+    }
+    assert summary["fp32_utilization"] == pytest.approx(0.0098, abs=5e-5)
+    assert summary["tensor_utilization"] == pytest.approx(0.1005, abs=5e-5)
+    found = {row["rule"]: row for row in rows("tbd.observations", run_of["resnet50"])}
+    rule = found["fp32_units_idle"]
+    assert rule["holds"] is True
+    assert rule["finding"] == "the FP32 units idle while tensor cores work"
+
+
+def test_tables_5_and_6_part_the_kernels(run_of: dict[str, Run]) -> None:
+    low, high = (
+        run_module(
+            load_module(f"tbd.longest_{which}_fp32_kernels"),
+            [run_of["resnet50"]],
+            {"limit": "0"},
+        ).table.to_pylist()
+        for which in ("low", "high")
+    )
+    assert sum(row["launches"] for row in low + high) == 2_175
+    assert sum(row["time_share"] for row in low + high) == pytest.approx(1)
+    average = low[0]["average_utilization"]
+    assert all(row["fp32_utilization"] < average for row in low)
+    assert all(row["fp32_utilization"] >= average for row in high)
+    assert low[0]["total_ns"] == max(row["total_ns"] for row in low)

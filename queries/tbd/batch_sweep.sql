@@ -1,0 +1,33 @@
+-- tbd.batch_sweep: throughput, utilization and memory of runs by batch size.
+--
+-- Ask it of the runs of a sweep: one row a run. The batch size is the mean of the
+-- samples of the stable steps of a process. Where throughput stops to rise with it, the
+-- GPU is saturated.
+--
+-- reads:
+--   training_run  lookup
+-- needs:
+--   step
+-- columns:
+--   batch_size          DOUBLE   Samples of a step.
+--   samples_per_second  DOUBLE   Throughput over the stable steps; NULL where the
+--                               samples are not recorded.
+--   unit                VARCHAR  What a sample is.
+--   step_ns             DOUBLE   Median duration of the stable steps.
+--   kernel_utilization  DOUBLE   Mean over the GPUs, 0 to 1.
+--   fp32_utilization    DOUBLE   Mean over the GPUs, by counters; NULL without.
+--   cpu_utilization     DOUBLE   Of the cores, 0 to 1; NULL where not recorded.
+--   peak_memory_bytes   BIGINT   Largest memory at a time of a GPU; NULL where not
+--                               recorded.
+
+SELECT
+    batch_size,
+    samples_per_second,
+    unit,
+    step_ns,
+    kernel_utilization,
+    fp32_utilization,
+    cpu_utilization,
+    peak_memory_bytes
+FROM training_run
+ORDER BY batch_size ASC;
