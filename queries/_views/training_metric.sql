@@ -8,7 +8,7 @@
 --
 -- reads:
 --   stable_step     lookup
---   launch          lookup
+--   api_call        lookup
 --   gpu_activity    lookup
 --   user_process    lookup
 --   kernel          lookup
@@ -32,13 +32,23 @@ WITH
         FROM recorded.stable_step
         WHERE stable
     ),
-    last_work AS (
-        SELECT max(launch.end_ns) AS end_ns
-        FROM recorded.launch AS launch
+    launching AS (
+        SELECT
+            api_call.process_id,
+            api_call.correlation_id
+        FROM recorded.api_call AS api_call
         INNER JOIN stable
             ON
-                launch.call_start_ns >= stable.start_ns
-                AND launch.call_start_ns < stable.end_ns
+                api_call.start_ns >= stable.start_ns
+                AND api_call.start_ns < stable.end_ns
+    ),
+    last_work AS (
+        SELECT max(activity.end_ns) AS end_ns
+        FROM recorded.gpu_activity AS activity
+        SEMI JOIN launching
+            ON
+                activity.process_id = launching.process_id
+                AND activity.correlation_id = launching.correlation_id
     ),
     whole AS (
         SELECT

@@ -12,6 +12,7 @@
 --   module         rows
 --   annotation     rows
 --   launch         rows
+--   gpu_activity   rows
 --   operator_flop  rows
 -- parameters:
 --   limit  BIGINT = 20    Rows to return, 0 for all.
@@ -63,7 +64,7 @@ WITH
                 AS operator_id,
             process_id,
             thread_id,
-            to_json([source, layer, phase])::VARCHAR AS name,
+            layer || chr(10) || coalesce(phase, '') AS name,
             source,
             layer,
             phase,
@@ -141,8 +142,8 @@ WITH
     outside AS (
         SELECT
             (
-                SELECT coalesce(sum(launch.end_ns - launch.start_ns), 0)
-                FROM launch
+                SELECT coalesce(sum(activity.end_ns - activity.start_ns), 0)
+                FROM gpu_activity AS activity
             )
             - coalesce(sum(device_self_ns), 0) AS device_self_ns
         FROM per_name

@@ -109,7 +109,8 @@ class Launch:
             self._outputs.append(copy)
         self.prefix = [
             sys.executable,
-            *("-I", "-S", str(script), str(self._notes.path)),
+            # A profiler's threads make Python warn of the fork.
+            *("-I", "-S", "-W", "ignore", str(script), str(self._notes.path)),
             *(_identity(copy) for copy in self._outputs),
         ]
         return self
