@@ -242,9 +242,15 @@ def test_a_crash_keeps_what_was_flushed(record: Record) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_program_with_all_records_written(
-    programs: Programs, tmp_path: Path, number: signal.Signals
+    programs: Programs,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    number: signal.Signals,
 ) -> None:
     folder = tmp_path / "ended.cupti"
+    # Under nohup the program would inherit that SIGHUP is ignored.
+    before = signal.signal(number, signal.SIG_DFL)
+    request.addfinalizer(lambda: signal.signal(number, before))
     with programs.run(folder, "terminated", 10) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
