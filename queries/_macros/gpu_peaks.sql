@@ -80,6 +80,7 @@ CREATE MACRO gpu_peak(devices) AS TABLE (
             FROM query_table(devices)
         ),
         rated AS (
+            -- The linter takes columns in EXCLUDE for unqualified ones.
             SELECT
                 clocked.*,
                 rate.* EXCLUDE (compute_capability), -- noqa: RF02

@@ -31,38 +31,6 @@ WITH
     ran AS NOT MATERIALIZED (FROM kernel),
     every AS NOT MATERIALIZED (FROM recorded.kernel),
     counter AS NOT MATERIALIZED (FROM kernel_counter),
-    per_name AS (
-        SELECT
-            device_id,
-            kernel_name,
-            sum(launches)::BIGINT AS launches,
-            sum(kernel_ns * launches) AS total_ns,
-            sum(fp32_flop * launches) AS flop,
-            sum(tensor_operations(
-                tensor_fp16_ops, tensor_bf16_ops, tensor_tf32_ops, tensor_fp64_ops,
-                tensor_int8_ops, tensor_fp8_ops
-            ) * launches) AS tensor_operations
-        FROM measured_kernel('counter', 'ran', 'every')
-        WHERE fp32_flop IS NOT NULL
-        GROUP BY device_id, kernel_name
-    ),
-    rated AS (
-        SELECT
-            per_name.device_id,
-            per_name.kernel_name,
-            per_name.launches,
-            per_name.total_ns,
-            per_name.tensor_operations,
-            per_name.total_ns / nullif(sum(per_name.total_ns) OVER of_device, 0)
-                AS time_share,
-            per_name.flop * 1e9 / nullif(per_name.total_ns, 0) AS flops_per_second,
-            sum(per_name.flop) OVER of_device * 1e9
-            / nullif(sum(per_name.total_ns) OVER of_device, 0) AS average_per_second,
-            peak.fp32 AS peak
-        FROM per_name
-        LEFT JOIN gpu_peak('gpu') AS peak ON per_name.device_id = peak.device_id
-        WINDOW of_device AS (PARTITION BY per_name.device_id)
-    ),
     -- Against the same peak, so that the order of the two needs none.
     ranked AS (
         SELECT
@@ -71,7 +39,7 @@ WITH
                 PARTITION BY device_id
                 ORDER BY total_ns DESC, kernel_name ASC
             ) AS place
-        FROM rated
+        FROM fp32_rated_kernels('counter', 'ran', 'every', 'gpu')
         WHERE flops_per_second >= average_per_second
     )
 
