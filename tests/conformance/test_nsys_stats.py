@@ -1,9 +1,7 @@
 """Queries equal the reports of `nsys stats`, row by row and digit by digit."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,6 +9,7 @@ from tests.conformance.conftest import Converted
 from tests.support.nsys_stats import (
     MEGA,
     Column,
+    Report,
     Row,
     assert_equal,
     capture_of,
@@ -24,32 +23,8 @@ from tests.support.nsys_stats import (
 )
 from tests.support.shared import needs_shared
 from tracekit.query import load_module, run_module
-from tracekit.store.run import Run
 
 pytestmark = needs_shared
-
-Complete = Callable[[Run, Iterable[Mapping[str, Any]]], Iterable[Mapping[str, Any]]]
-
-
-def as_answered(
-    _run: Run, rows: Iterable[Mapping[str, Any]]
-) -> Iterable[Mapping[str, Any]]:
-    """Return the rows as they are."""
-    return rows
-
-
-@dataclass(frozen=True)
-class Report:
-    """A report, the query that equals it, and how.
-
-    `complete` adds what the report prints and the query does not say.
-    """
-
-    name: str
-    query: str
-    columns: tuple[Column, ...]
-    parameters: dict[str, str] = field(default_factory=dict)
-    complete: Complete = as_answered
 
 
 def triple(name: str) -> Callable[[Row], str]:

@@ -1,9 +1,8 @@
 """Queries on ranges equal the NVTX reports of `nsys stats`."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from tests.conformance.conftest import Converted
 from tests.support.nsys_stats import (
     Column,
+    Report,
     Row,
     assert_equal,
     capture_of,
@@ -27,30 +27,6 @@ from tracekit.query import load_module, run_module
 from tracekit.store.run import Run
 
 pytestmark = needs_shared
-
-Complete = Callable[[Run, Iterable[Mapping[str, Any]]], Iterable[Mapping[str, Any]]]
-
-
-def as_answered(
-    _run: Run, rows: Iterable[Mapping[str, Any]]
-) -> Iterable[Mapping[str, Any]]:
-    """Return the rows as they are."""
-    return rows
-
-
-@dataclass(frozen=True)
-class Report:
-    """A report, the query that equals it, and how.
-
-    `complete` adds what the report prints and the query does not say.
-    """
-
-    name: str
-    query: str
-    columns: tuple[Column, ...]
-    parameters: dict[str, str]
-    complete: Complete = as_answered
-
 
 STYLES = {"push_pop": "PushPop", "start_end": "StartEnd", None: None}
 

@@ -8,7 +8,7 @@ decimal is equal if our unrounded number rounds to it, half away from zero.
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -255,3 +255,27 @@ def _text(value: object) -> str:
 def _squeezed(text: str) -> str:
     """Return text with runs of spaces as one: grids are printed in columns."""
     return " ".join(text.split())
+
+
+Complete = Callable[[Run, Iterable[Mapping[str, Any]]], Iterable[Mapping[str, Any]]]
+
+
+def as_answered(
+    _run: Run, rows: Iterable[Mapping[str, Any]]
+) -> Iterable[Mapping[str, Any]]:
+    """Return the rows as they are."""
+    return rows
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, the query that equals it, and how.
+
+    `complete` adds what the report prints and the query does not say.
+    """
+
+    name: str
+    query: str
+    columns: tuple[Column, ...]
+    parameters: dict[str, str] = field(default_factory=dict)
+    complete: Complete = as_answered
