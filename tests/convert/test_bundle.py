@@ -4,6 +4,7 @@ import io
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -192,10 +193,10 @@ def test_a_file_of_a_folder_that_cannot_be_read(
         (folder / f"rank-{rank}.json").write_text(WHOLE)
     opened = Path.open
 
-    def refused(self: Path, *args: str) -> object:
+    def refused(self: Path, mode: str = "r") -> IO[Any]:
         if self.name == "rank-1.json":
             raise PermissionError(13, "Permission denied", str(self))
-        return opened(self, *args)
+        return opened(self, mode)
 
     monkeypatch.setattr(Path, "open", refused)
     with pytest.raises(UnreadableTraceError, match=r"rank-1\.json: Permission denied"):
