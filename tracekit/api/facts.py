@@ -42,6 +42,11 @@ def facts_of(run: Run) -> dict[str, str]:
 
 def joined_line(joined: Joined) -> str:
     """Say how the counters of a file were matched to kernels."""
+    if not joined.kernels:
+        return (
+            f"{joined.launches:,} measured launches, and no kernel of a timeline to "
+            "match them with"
+        )
     return (
         f"{joined.matched:,} of {joined.launches:,} measured launches are "
         f"{joined.kernels_matched:,} of {joined.kernels:,} kernels"
