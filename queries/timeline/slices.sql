@@ -24,7 +24,7 @@
 --   end_ns          BIGINT   When it ended.
 --   slices          BIGINT   How many are merged in the row; 1 for one alone.
 --   busy_ns         BIGINT   Their summed duration.
---   kind            VARCHAR  kernel, memcpy, memset, graph_launch, the domain of a call,
+--   kind            VARCHAR  kernel, memcpy, memset, graph_launch, domain of a call,
 --                            the kind of a range; NULL where several are merged.
 --   slice_name      VARCHAR  Name of the one; NULL where several are merged.
 --   correlation_id  BIGINT   Id that a call shares with the work that it launched.
