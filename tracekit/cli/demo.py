@@ -37,7 +37,7 @@ def demo(
     quiet: Quiet = False,
     _verbose: Verbose = False,
 ) -> None:
-    """Convert a recorded capture of ResNet-50, print its main tables, write a report."""
+    """Convert a recorded capture of ResNet-50, print its tables, write its report."""
     import tempfile
 
     from tracekit.assets import assets
