@@ -3,24 +3,15 @@
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
-from tracekit.cli.progress import rows_read
-from tracekit.errors import CollectError, TracekitError
-
-if TYPE_CHECKING:
-    from tracekit.collect.request import Collected
-    from tracekit.store.run import Run
 
 # What follows the program's name belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
-
-_GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
-_SHOWN_MESSAGES = 5
 
 
 class Profiler(StrEnum):
@@ -28,6 +19,7 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    NCU = "ncu"
 
 
 def collect(
@@ -60,6 +52,31 @@ def collect(
             help="The part of the run to record.",
         ),
     ] = "whole",
+    counters: Annotated[
+        bool,
+        typer.Option(
+            "--counters",
+            help="Run the program again under ncu, for FP32 utilization.",
+        ),
+    ] = False,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            "--like",
+            readable=False,
+            metavar="RUN",
+            help="With --with ncu: measure a step of this earlier run.",
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            min=1,
+            metavar="N",
+            help="With --counters or --like: only the N kernels with most time.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -82,7 +99,6 @@ def collect(
 
     Ends with the program's status; 125 if no capture of GPU work came of it.
     """
-    from tracekit.collect import cupti, nsys
     from tracekit.tools.nsys import find_nsys
 
     if profiler is None:
@@ -90,33 +106,37 @@ def collect(
     if list_presets:
         _list_presets(profiler)
         return
+    from tracekit.cli import counting
+    from tracekit.cli.collected import finish
+    from tracekit.collect.collectors import collector
     from tracekit.collect.ranges import CaptureRange
     from tracekit.collect.request import Request
     from tracekit.store.unfinished import already_there
 
+    counting.check_options(
+        profiler, like, top, counters=counters, no_convert=no_convert
+    )
     words = command or []
     stem, run_path = _places(output, words)
     if not no_convert and run_path.exists() and not force:
         raise already_there(run_path)
-    run_traced = nsys.collect if profiler is Profiler.NSYS else cupti.collect
-    collected = run_traced(
-        Request(
-            command=words,
-            stem=stem,
-            presets=preset or [],
-            capture_range=CaptureRange.parse(range_),
-            replace=force,
-            say=lambda text: note(text, quiet=quiet),
-        )
+    request = Request(
+        command=words,
+        stem=stem,
+        presets=preset or [],
+        capture_range=CaptureRange.parse(range_),
+        part=None if like is None else counting.part_of(like, top, quiet=quiet),
+        replace=force,
+        say=lambda text: note(text, quiet=quiet),
     )
+    ready = counting.ready(request) if counters else None
+    collected = collector(profiler)(request)
     for capture in collected.captures:
         note(f"Captured {capture}", quiet=quiet)
-    try:
-        _convert(collected, None if no_convert else run_path, force=force, quiet=quiet)
-    except CollectError:
-        raise
-    except TracekitError as error:
-        raise CollectError(f"{error}", hint=error.hint) from error
+    destination = None if no_convert else run_path
+    runs = finish(collected, destination, replace=force, quiet=quiet)
+    if ready is not None:
+        counting.count(request, ready, collected, runs, top, quiet=quiet)
     if collected.status:
         note(f"The program ended with status {collected.status}", quiet=quiet)
     raise typer.Exit(collected.status)
@@ -126,7 +146,13 @@ def _list_presets(profiler: Profiler) -> None:
     import pyarrow as pa
 
     from tracekit.collect.presets import presets
+    from tracekit.errors import UsageError
 
+    if profiler is Profiler.NCU:
+        raise UsageError(
+            "the collector ncu has no presets",
+            hint="its metrics are chosen by the GPU: collectors/ncu",
+        )
     rows = [
         {
             "preset": name,
@@ -156,68 +182,3 @@ def _name(command: list[str]) -> str:
     """Return the name of the script, or of the program that has none."""
     scripts = [word for word in command[1:] if word.endswith((".py", ".sh"))]
     return Path((scripts or command or ["program"])[0]).stem
-
-
-def _convert(
-    collected: "Collected", destination: Path | None, *, force: bool, quiet: bool
-) -> None:
-    """Make the run; without a destination only look for GPU work."""
-    import tempfile
-
-    from tracekit.cli.opening import warn
-    from tracekit.convert import Request
-    from tracekit.convert import convert as convert_captures
-    from tracekit.schema import TABLES
-
-    with (
-        tempfile.TemporaryDirectory(prefix="tracekit-collect-") as scratch,
-        rows_read("converting", quiet=quiet) as on_rows,
-    ):
-        # Numbered captures are stretches of one run, and each makes one of its own.
-        for number, capture in enumerate(collected.captures):
-            place = destination or Path(scratch) / f"{number}.run"
-            if destination is not None and number:
-                place = destination.with_name(f"{destination.stem}.{number + 1}.run")
-            run = convert_captures(
-                [capture],
-                place,
-                Request(
-                    tables=frozenset(TABLES if destination else _GPU_WORK),
-                    replace=force,
-                    on_rows=on_rows,
-                ),
-            )
-            if destination is not None:
-                warn(run, quiet=quiet)
-                note(f"Wrote {place}", quiet=quiet)
-            _check_gpu_work(run, collected, capture, quiet=quiet)
-
-
-def _check_gpu_work(
-    run: "Run", collected: "Collected", capture: Path, *, quiet: bool
-) -> None:
-    if run.manifest.window is not None:
-        return
-    said = "".join(f"\n  | {text}" for text in _messages(run))
-    text = f"{capture} holds no GPU work{said}"
-    if collected.status:
-        note(f"Warning: {text}", quiet=quiet)
-        return
-    raise CollectError(
-        text,
-        hint="look whether the program used the GPU while it was recorded, and whether "
-        "another profiler (torch.profiler, ncu) ran in it",
-    )
-
-
-def _messages(run: "Run") -> list[str]:
-    """Return what the profiler said was wrong."""
-    import pyarrow.parquet as pq
-
-    rows = [
-        row
-        for file in run.files("diagnostic")
-        for row in pq.read_table(file).to_pylist()
-    ]
-    texts = [row["text"] for row in rows if row["severity"] in ("error", "warning")]
-    return list(dict.fromkeys(texts))[:_SHOWN_MESSAGES]
