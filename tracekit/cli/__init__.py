@@ -22,6 +22,7 @@ COMMANDS = (
     "info",
     "query",
     "sql",
+    "report",
     "scrub",
     "doctor",
     "clean",

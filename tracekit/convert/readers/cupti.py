@@ -202,6 +202,8 @@ class _Capture:
             self._log.skip(
                 "marker", "the end of a range that has no start", process.unpaired
             )
+        for kind, count in process.incomplete.items():
+            self._log.skip(kind, "its description in the file lacks a column", count)
         if file.unread:
             self._log.skip("byte", "after the last whole block", file.unread)
             self._log.diagnose(
