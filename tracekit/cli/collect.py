@@ -3,12 +3,28 @@
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracekit.cli.counting_options import Counters, Like, Top
 from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
+from tracekit.cli.training import (
+    BatchSize,
+    Device,
+    Framework,
+    Precision,
+    Python,
+    Seed,
+    Setting,
+    Steps,
+)
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.cli.tracing import Tracing
+    from tracekit.collect.workloads import Training
 
 # What follows the program's name belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
@@ -41,7 +57,30 @@ def collect(
             "--preset",
             "-p",
             metavar="NAME",
-            help="What to record beside kernels, calls and ranges; repeat it.",
+            help="What to record beside kernels, calls and ranges, or a preset of "
+            "the workload (tiny); repeat it.",
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            "--workload", metavar="NAME", help="A model of tracekit's own to train."
+        ),
+    ] = None,
+    framework: Framework = None,
+    python: Python = None,
+    batch_size: BatchSize = None,
+    steps: Steps = None,
+    precision: Precision = None,
+    device: Device = None,
+    seed: Seed = None,
+    setting: Setting = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="batch-size=8,16,...",
+            help="A run for each, up to the memory's limit.",
         ),
     ] = None,
     range_: Annotated[
@@ -52,31 +91,9 @@ def collect(
             help="The part of the run to record.",
         ),
     ] = "whole",
-    counters: Annotated[
-        bool,
-        typer.Option(
-            "--counters",
-            help="Run the program again under ncu, for FP32 utilization.",
-        ),
-    ] = False,
-    like: Annotated[
-        Path | None,
-        typer.Option(
-            "--like",
-            readable=False,
-            metavar="RUN",
-            help="With --with ncu: measure a step of this earlier run.",
-        ),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            min=1,
-            metavar="N",
-            help="With --counters or --like: only the N kernels with most time.",
-        ),
-    ] = None,
+    counters: Counters = False,
+    like: Like = None,
+    top: Top = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -107,46 +124,92 @@ def collect(
         _list_presets(profiler)
         return
     from tracekit.cli import counting
-    from tracekit.cli.collected import finish
+    from tracekit.cli.tracing import Tracing
     from tracekit.collect.collectors import collector
     from tracekit.collect.ranges import CaptureRange
-    from tracekit.collect.request import Request
-    from tracekit.store.unfinished import already_there
 
     counting.check_options(
         profiler, like, top, counters=counters, no_convert=no_convert
     )
-    words = command or []
-    stem, run_path = _places(output, words)
-    if not no_convert and run_path.exists() and not force:
-        raise already_there(run_path)
-    request = Request(
-        command=words,
-        stem=stem,
-        presets=preset or [],
-        capture_range=CaptureRange.parse(range_),
+    one = Tracing(
+        collector(profiler),
+        range_=CaptureRange.parse(range_),
+        converts=not no_convert,
+        counters=counters,
         part=None if like is None else counting.part_of(like, top, quiet=quiet),
-        replace=force,
-        say=lambda text: note(text, quiet=quiet),
+        top=top,
+        force=force,
+        quiet=quiet,
     )
-    ready = counting.ready(request) if counters else None
-    collected = collector(profiler)(request)
-    for capture in collected.captures:
-        note(f"Captured {capture}", quiet=quiet)
-    destination = None if no_convert else run_path
-    runs = finish(collected, destination, replace=force, quiet=quiet)
-    if ready is not None:
-        counting.count(request, ready, collected, runs, top, quiet=quiet)
-    if collected.status:
-        note(f"The program ended with status {collected.status}", quiet=quiet)
-    raise typer.Exit(collected.status)
+    given = (framework, python, batch_size, steps, precision, device, seed, setting)
+    if workload is None:
+        if sweep is not None or any(value is not None for value in given):
+            raise UsageError(
+                "there is no workload that the options of a training are for",
+                hint="--workload NAME; tracekit workload list has them",
+            )
+        words = command or []
+        raise typer.Exit(one.run(words, _places(output, _name(words)), preset or []))
+    if command:
+        raise UsageError(
+            "both a program and --workload are given", hint="leave one of them out"
+        )
+    from tracekit.collect import workloads
+
+    names, own = workloads.split_presets(workload, preset or [])
+    training = workloads.Training(
+        name=workload,
+        framework=framework,
+        python=python,
+        preset=own,
+        batch_size=batch_size,
+        steps=steps,
+        precision=precision,
+        device=device,
+        seed=seed,
+        settings=setting or (),
+        profile=workloads.profiled_steps(range_, steps),
+    )
+    raise typer.Exit(_train(one, training, sweep, output, names))
+
+
+def _train(
+    one: "Tracing",
+    training: "Training",
+    sweep: str | None,
+    output: Path | None,
+    presets: list[str],
+) -> int:
+    """Trace a training, or those of a sweep until the memory does not suffice."""
+    from tracekit.collect import workloads
+    from tracekit.tools.interpreters import interpreter_for
+
+    workloads.check(training)
+    framework = workloads.framework_of(training)
+    trainings = workloads.swept(training, sweep) if sweep else {"": training}
+    interpreter = interpreter_for(framework, training.python)
+    status = 0
+    with workloads.scripts() as folder:
+        for label, each in trainings.items():
+            status = one.run(
+                workloads.command(each, interpreter, folder),
+                _places(output, f"{each.name}-{framework}", label),
+                presets,
+                interpreter.variables,
+                is_workload=True,
+            )
+            if sweep and status == workloads.OUT_OF_MEMORY:
+                note(f"{label} is beyond the memory", quiet=one.quiet)
+                return 0
+            if status:
+                return status
+    return status
 
 
 def _list_presets(profiler: Profiler) -> None:
     import pyarrow as pa
 
     from tracekit.collect.presets import presets
-    from tracekit.errors import UsageError
 
     if profiler is Profiler.NCU:
         raise UsageError(
@@ -165,15 +228,22 @@ def _list_presets(profiler: Profiler) -> None:
     write_result(pa.Table.from_pylist(rows), Format.TABLE)
 
 
-def _places(output: Path | None, command: list[str]) -> tuple[Path, Path]:
-    """Return where the capture goes, without its suffix, and the run."""
+def _places(output: Path | None, name: str, label: str = "") -> tuple[Path, Path]:
+    """Return where the capture goes, without its suffix, and the run.
+
+    Args:
+        output: What the user named.
+        name: What it is called where they did not.
+        label: Tells the runs of a sweep apart.
+    """
     from tracekit.collect.request import capture_stem
 
     if output is None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        output = Path(f"{_name(command)}-{stamp}.run")
+        output = Path(f"{name}-{stamp}.run")
     suffix = output.suffix if output.suffix == ".run" else ""
-    stem = capture_stem(output.with_name(output.name.removesuffix(suffix)))
+    plain = output.name.removesuffix(suffix)
+    stem = capture_stem(output.with_name(f"{plain}-{label}" if label else plain))
     run = stem.with_name(stem.name + suffix)
     return stem, run
 

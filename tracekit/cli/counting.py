@@ -91,11 +91,21 @@ def count(
     counting: "Counting",
     timeline: "Collected",
     runs: "Sequence[Run]",
-    top: int | None,
     *,
+    beside: "Sequence[Path]",
+    top: int | None,
     quiet: bool,
 ) -> None:
     """Run the program again under ncu and add its counters to the run.
+
+    Args:
+        request: How the timeline was asked for.
+        counting: What `ready` returned.
+        timeline: The captures of the timeline.
+        runs: Their runs; the first one gets the counters.
+        beside: Further captures that belong to the run.
+        top: Only so many kernels are measured; None for all.
+        quiet: Whether nothing but errors is told.
 
     Raises:
         CollectError: There are none; the run keeps its timeline.
@@ -103,6 +113,7 @@ def count(
     """
     from tracekit.api.part import part_to_measure
     from tracekit.collect import ncu
+    from tracekit.collect.workloads import RECORD_VARIABLE
 
     run = runs[0]
     if not run.manifest.rows("kernel"):
@@ -112,11 +123,23 @@ def count(
         )
     part = part_to_measure(run, top)
     note(f"Running the program again; measuring {part.why}", quiet=quiet)
-    again = dataclasses.replace(request, presets=(), part=part)
+    # What the workload said of its steps is that of the timeline.
+    variables = {
+        name: value
+        for name, value in request.variables.items()
+        if name != RECORD_VARIABLE
+    }
+    again = dataclasses.replace(request, presets=(), part=part, variables=variables)
     try:
         counted = ncu.collect(again, counting)
         note(f"Captured {counted.captures[0]}", quiet=quiet)
-        finish(timeline, run.path, beside=counted.captures, replace=True, quiet=quiet)
+        finish(
+            dataclasses.replace(timeline, captures=timeline.captures[:1]),
+            run.path,
+            beside=[*beside, *counted.captures],
+            replace=True,
+            quiet=quiet,
+        )
     except (CollectError, MissingToolError) as error:
         kept = f"{run.path} has the timeline without counters"
         hint = f"{kept}; {error.hint}" if error.hint else kept

@@ -116,7 +116,7 @@ def collect(request: Request, counting: Counting | None = None) -> Collected:
             *request.command,
         ]
         request.say(f"Running {shlex.join(command)}")
-        ended = launch.run(command, log)
+        ended = launch.run(command, log, request.variables)
     if not report.is_file():
         raise _no_report(ncu, request, ended)
     _export(ncu, report, table)

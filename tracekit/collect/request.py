@@ -1,8 +1,8 @@
 """What a collector is asked for, and what it gives back."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.collect.parts import Part
@@ -24,6 +24,7 @@ class Request:
         capture_range: The part of the run to record.
         part: The kernels to read counters of; None for all in the range.
         replace: Whether earlier captures of this name may be replaced.
+        variables: Further variables of the program's environment.
         say: Told what is run.
     """
 
@@ -33,6 +34,7 @@ class Request:
     capture_range: CaptureRange = WHOLE_RUN
     part: Part | None = None
     replace: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = lambda _: None
 
     def beside(self, suffix: str) -> Path:
