@@ -16,8 +16,8 @@ from tracekit.convert.peaks import peak_fp32
 from tracekit.convert.ranks import rank_in_environment, rank_in_name
 from tracekit.convert.readers.base import Batch, RankFacts, Reading
 from tracekit.convert.row_batches import RowBatches
-from tracekit.convert.variables import is_allowed_variable
 from tracekit.schema import HOST_RANK
+from tracekit.tools.variables import is_allowed_variable
 
 _GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 _ABSENT = {
