@@ -10,6 +10,7 @@ two, one after the other; captures are converted meanwhile. FOLDER gets
 
 import argparse
 import csv
+import itertools
 import json
 import os
 import statistics
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--limit-s", type=int, default=60)
+    parser.add_argument("--budget-s", type=int, default=3600, help="to begin runs in")
     given = parser.parse_args()
     folder: Path = given.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,16 +53,16 @@ def main() -> None:
         for name in given.workloads:
             plain[name] = untraced(name, given.steps, given.limit_s)
             print(f"{time.monotonic() - began:4.0f} s {name}: {plain[name]['said']}")
-            if plain[name]["failed"]:
+        for number, name, collector in itertools.product(
+            range(given.rounds), given.workloads, COLLECTORS
+        ):
+            if plain[name]["failed"] or time.monotonic() - began > given.budget_s:
                 continue
-            for number in range(given.rounds):
-                for collector in COLLECTORS:
-                    stem = f"{name}-{collector}-{number}"
-                    said = capture(name, collector, stem, given.steps, given.limit_s)
-                    if said:
-                        print(f"{time.monotonic() - began:4.0f} s {stem}: {said}")
-                        continue
-                    conversions.append(converting.submit(convert, stem))
+            stem = f"{name}-{collector}-{number}"
+            said = capture(name, collector, stem, given.steps, given.limit_s)
+            print(f"{time.monotonic() - began:4.0f} s {stem} {said}", flush=True)
+            if not said:
+                conversions.append(converting.submit(convert, stem))
         failures = [said for one in conversions if (said := one.result())]
     print("\n".join(failures), flush=True)
     print(f"{time.monotonic() - began:4.0f} s collected and converted", flush=True)
