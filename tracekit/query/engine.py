@@ -36,46 +36,75 @@ def run_module(
     Raises:
         QueryError: A parameter, an option or the statement does not work.
     """
-    scope = scope or Scope()
-    values = module.bind(parameters or {})
-    check_scope(module, scope)
-    check_known(runs, scope)
-    several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
-    tables: list[pa.Table] = []
-    memberships: list[str] = []
-    reasons: list[str] = []
-    windows: list[Shown] = []
-    with Session(runs, limits or Limits()) as session:
-        _check_one_select(session, module)
+    with ModuleSession(runs, limits=limits) as session:
+        return session.run(module, parameters, scope=scope)
+
+
+class ModuleSession:
+    """Modules on the same runs, one after another; a context manager."""
+
+    def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        self._runs = tuple(runs)
+        self._session = Session(runs, limits or Limits())
+
+    def __enter__(self) -> "ModuleSession":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._session.close()
+
+    def run(
+        self,
+        module: QueryModule,
+        parameters: dict[str, str] | None = None,
+        *,
+        scope: Scope | None = None,
+    ) -> Answer:
+        """Run a module as `run_module` does.
+
+        Raises:
+            QueryError: A parameter, an option or the statement does not work.
+        """
+        scope = scope or Scope()
+        runs = self._runs
+        values = module.bind(parameters or {})
+        check_scope(module, scope)
+        check_known(runs, scope)
+        several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
+        tables: list[pa.Table] = []
+        memberships: list[str] = []
+        reasons: list[str] = []
+        windows: list[Shown] = []
+        _check_one_select(self._session, module)
         for run in runs:
             for ranks in _groups(run, module, scope):
-                shown = show_window(session, run, module, scope, ranks)
+                shown = show_window(self._session, run, module, scope, ranks)
                 windows.append(shown)
-                for reason in (_missing(module, run), shown.unknown):
+                for reason in (missing(module, run), shown.unknown):
                     if reason is not None and reason not in reasons:
                         reasons.append(reason)
                 if shown.membership is not None and shown.membership not in memberships:
                     memberships.append(shown.membership)
-                table = _run(session, module, values)
+                table = _run(self._session, module, values)
                 if several:
                     rank = ranks[0] if len(ranks) == 1 else None
                     table = _with_source(table, run.run_id, rank)
                 tables.append(table)
-    # Who did not ask for steps learns from the answer that there are none, and a range
-    # need not be in every rank.
-    if scope.window is not None and all(shown.absent for shown in windows):
-        raise QueryError(windows[0].absent or "", hint=windows[0].hint)
-    if not tables:
-        raise QueryError("the runs have no ranks")
-    answer = pa.concat_tables(tables)
-    if not answer.num_rows and not reasons:
-        what = ", ".join(scope.options()) or "these runs"
-        reasons.append(f"{module.name} finds nothing in {what}")
-    return Answer(
-        table=answer,
-        membership="; ".join(memberships) or None,
-        reasons=tuple(reasons),
-    )
+        # Who did not ask for steps learns from the answer that there are none, and a
+        # range need not be in every rank.
+        if scope.window is not None and all(shown.absent for shown in windows):
+            raise QueryError(windows[0].absent or "", hint=windows[0].hint)
+        if not tables:
+            raise QueryError("the runs have no ranks")
+        answer = pa.concat_tables(tables)
+        if not answer.num_rows and not reasons:
+            what = ", ".join(scope.options()) or "these runs"
+            reasons.append(f"{module.name} finds nothing in {what}")
+        return Answer(
+            table=answer,
+            membership="; ".join(memberships) or None,
+            reasons=tuple(reasons),
+        )
 
 
 def run_sql(text: str, runs: Sequence[Run], *, limits: Limits | None = None) -> Answer:
@@ -135,7 +164,7 @@ def _groups(run: Run, module: QueryModule, scope: Scope) -> list[tuple[int, ...]
     return [(rank,) for rank in ranks] if module.per_rank else [ranks]
 
 
-def _missing(module: QueryModule, run: Run) -> str | None:
+def missing(module: QueryModule, run: Run) -> str | None:
     """Return why the module has no answer on this run, or None."""
     needed = module.needs
     if needed:
@@ -238,4 +267,12 @@ def _hint(error: Exception) -> str | None:
     return None
 
 
-__all__ = ["Limits", "SqlSession", "TracekitError", "run_module", "run_sql"]
+__all__ = [
+    "Limits",
+    "ModuleSession",
+    "SqlSession",
+    "TracekitError",
+    "missing",
+    "run_module",
+    "run_sql",
+]
