@@ -49,7 +49,7 @@ WITH
             -- The first row of a kind at a time at which both kinds run starts below
             -- one of the other kind, so these are the times with both.
             list(
-                {'start_ns': start_ns, 'end_ns': least(end_ns, reach >> 1)}
+                struct_pack(start_ns := start_ns, end_ns := least(end_ns, reach >> 1))
             ) FILTER (
                 WHERE reach >> 1 > start_ns AND (reach & 1 = 1) <> is_kernel
             ) AS both_times
@@ -59,9 +59,9 @@ WITH
     -- Named in text below.
     both_time AS ( -- noqa: ST03
         SELECT
-            device_id AS key,
-            both_time.start_ns,
-            both_time.end_ns
+            shared.device_id AS key,
+            shared.both_time.start_ns,
+            shared.both_time.end_ns
         FROM (
             SELECT
                 device_id,
