@@ -10,10 +10,24 @@ import typer
 from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
 from tracekit.cli.progress import rows_read
-from tracekit.errors import CollectError, TracekitError
+from tracekit.cli.training import (
+    BatchSize,
+    Device,
+    Framework,
+    Precision,
+    Python,
+    Seed,
+    Setting,
+    Steps,
+)
+from tracekit.errors import CollectError, TracekitError, UsageError
 
 if TYPE_CHECKING:
-    from tracekit.collect.request import Collected
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tracekit.collect.ranges import CaptureRange
+    from tracekit.collect.request import Collected, Request
+    from tracekit.collect.workloads import Training
     from tracekit.store.run import Run
 
 # What follows the program's name belongs to the program.
@@ -49,7 +63,30 @@ def collect(
             "--preset",
             "-p",
             metavar="NAME",
-            help="What to record beside kernels, calls and ranges; repeat it.",
+            help="What to record beside kernels, calls and ranges, or a preset of "
+            "the workload (tiny); repeat it.",
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            "--workload", metavar="NAME", help="A model of tracekit's own to train."
+        ),
+    ] = None,
+    framework: Framework = None,
+    python: Python = None,
+    batch_size: BatchSize = None,
+    steps: Steps = None,
+    precision: Precision = None,
+    device: Device = None,
+    seed: Seed = None,
+    setting: Setting = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="batch-size=8,16,...",
+            help="A run for each, up to the memory's limit.",
         ),
     ] = None,
     range_: Annotated[
@@ -91,35 +128,146 @@ def collect(
         _list_presets(profiler)
         return
     from tracekit.collect.ranges import CaptureRange
-    from tracekit.collect.request import Request
-    from tracekit.store.unfinished import already_there
 
-    words = command or []
-    stem, run_path = _places(output, words)
-    if not no_convert and run_path.exists() and not force:
-        raise already_there(run_path)
-    run_traced = nsys.collect if profiler is Profiler.NSYS else cupti.collect
-    collected = run_traced(
-        Request(
-            command=words,
-            stem=stem,
-            presets=preset or [],
-            capture_range=CaptureRange.parse(range_),
-            replace=force,
-            say=lambda text: note(text, quiet=quiet),
-        )
+    one = _One(
+        nsys.collect if profiler is Profiler.NSYS else cupti.collect,
+        range_=CaptureRange.parse(range_),
+        converts=not no_convert,
+        force=force,
+        quiet=quiet,
     )
-    for capture in collected.captures:
-        note(f"Captured {capture}", quiet=quiet)
-    try:
-        _convert(collected, None if no_convert else run_path, force=force, quiet=quiet)
-    except CollectError:
-        raise
-    except TracekitError as error:
-        raise CollectError(f"{error}", hint=error.hint) from error
-    if collected.status:
-        note(f"The program ended with status {collected.status}", quiet=quiet)
-    raise typer.Exit(collected.status)
+    given = (framework, python, batch_size, steps, precision, device, seed, setting)
+    if workload is None:
+        if sweep is not None or any(value is not None for value in given):
+            raise UsageError(
+                "there is no workload that the options of a training are for",
+                hint="--workload NAME; tracekit workload list has them",
+            )
+        words = command or []
+        raise typer.Exit(one.run(words, _places(output, _name(words)), preset or []))
+    if command:
+        raise UsageError(
+            "both a program and --workload are given", hint="leave one of them out"
+        )
+    from tracekit.collect import workloads
+
+    names, own = workloads.split_presets(workload, preset or [])
+    training = workloads.Training(
+        name=workload,
+        framework=framework,
+        python=python,
+        preset=own,
+        batch_size=batch_size,
+        steps=steps,
+        precision=precision,
+        device=device,
+        seed=seed,
+        settings=setting or (),
+        profile=workloads.profiled_steps(range_, steps),
+    )
+    raise typer.Exit(_train(one, training, sweep, output, names))
+
+
+def _train(
+    one: "_One",
+    training: "Training",
+    sweep: str | None,
+    output: Path | None,
+    presets: list[str],
+) -> int:
+    """Trace a training, or those of a sweep until the memory does not suffice."""
+    from tracekit.collect import workloads
+    from tracekit.tools.interpreters import interpreter_for
+
+    workloads.check(training)
+    framework = workloads.framework_of(training)
+    trainings = workloads.swept(training, sweep) if sweep else {"": training}
+    interpreter = interpreter_for(framework, training.python)
+    status = 0
+    with workloads.scripts() as folder:
+        for label, each in trainings.items():
+            status = one.run(
+                workloads.command(each, interpreter, folder),
+                _places(output, f"{each.name}-{framework}", label),
+                presets,
+                interpreter.variables,
+                is_workload=True,
+            )
+            if sweep and status == workloads.OUT_OF_MEMORY:
+                note(f"{label} is beyond the memory", quiet=one.quiet)
+                return 0
+            if status:
+                return status
+    return status
+
+
+class _One:
+    """Traces one program, with what all programs of a command share."""
+
+    def __init__(
+        self,
+        collector: "Callable[[Request], Collected]",
+        *,
+        range_: "CaptureRange",
+        converts: bool,
+        force: bool,
+        quiet: bool,
+    ) -> None:
+        self._collect = collector
+        self._range = range_
+        self._converts = converts
+        self._force = force
+        self.quiet = quiet
+
+    def run(
+        self,
+        words: list[str],
+        places: tuple[Path, Path],
+        presets: list[str],
+        variables: "Mapping[str, str] | None" = None,
+        *,
+        is_workload: bool = False,
+    ) -> int:
+        """Trace a program and convert what came of it; return its status."""
+        from tracekit.collect.request import Request
+        from tracekit.collect.workloads import RECORD_SUFFIX, RECORD_VARIABLE
+        from tracekit.store.unfinished import already_there
+
+        stem, run_path = places
+        if self._converts and run_path.exists() and not self._force:
+            raise already_there(run_path)
+        record = stem.with_name(stem.name + RECORD_SUFFIX)
+        own = {RECORD_VARIABLE: str(record.absolute())} if is_workload else {}
+        if is_workload:
+            record.unlink(missing_ok=True)
+        collected = self._collect(
+            Request(
+                command=words,
+                stem=stem,
+                presets=presets,
+                capture_range=self._range,
+                replace=self._force,
+                variables={**(variables or {}), **own},
+                say=lambda text: note(text, quiet=self.quiet),
+            )
+        )
+        for capture in collected.captures:
+            note(f"Captured {capture}", quiet=self.quiet)
+        try:
+            _convert(
+                collected,
+                run_path if self._converts else None,
+                beside=[record] if is_workload and record.exists() else [],
+                force=self._force,
+                quiet=self.quiet,
+            )
+        except CollectError:
+            raise
+        except TracekitError as error:
+            raise CollectError(f"{error}", hint=error.hint) from error
+        if collected.status:
+            note(f"The program ended with status {collected.status}", quiet=self.quiet)
+        return collected.status
 
 
 def _list_presets(profiler: Profiler) -> None:
@@ -139,15 +287,22 @@ def _list_presets(profiler: Profiler) -> None:
     write_result(pa.Table.from_pylist(rows), Format.TABLE)
 
 
-def _places(output: Path | None, command: list[str]) -> tuple[Path, Path]:
-    """Return where the capture goes, without its suffix, and the run."""
+def _places(output: Path | None, name: str, label: str = "") -> tuple[Path, Path]:
+    """Return where the capture goes, without its suffix, and the run.
+
+    Args:
+        output: What the user named.
+        name: What it is called where they did not.
+        label: Tells the runs of a sweep apart.
+    """
     from tracekit.collect.request import capture_stem
 
     if output is None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        output = Path(f"{_name(command)}-{stamp}.run")
+        output = Path(f"{name}-{stamp}.run")
     suffix = output.suffix if output.suffix == ".run" else ""
-    stem = capture_stem(output.with_name(output.name.removesuffix(suffix)))
+    plain = output.name.removesuffix(suffix)
+    stem = capture_stem(output.with_name(f"{plain}-{label}" if label else plain))
     run = stem.with_name(stem.name + suffix)
     return stem, run
 
@@ -159,9 +314,17 @@ def _name(command: list[str]) -> str:
 
 
 def _convert(
-    collected: "Collected", destination: Path | None, *, force: bool, quiet: bool
+    collected: "Collected",
+    destination: Path | None,
+    *,
+    beside: "Sequence[Path]",
+    force: bool,
+    quiet: bool,
 ) -> None:
-    """Make the run; without a destination only look for GPU work."""
+    """Make the run; without a destination only look for GPU work.
+
+    `beside` are files that say more of the same run.
+    """
     import tempfile
 
     from tracekit.cli.opening import warn
@@ -179,7 +342,7 @@ def _convert(
             if destination is not None and number:
                 place = destination.with_name(f"{destination.stem}.{number + 1}.run")
             run = convert_captures(
-                [capture],
+                [capture, *beside],
                 place,
                 Request(
                     tables=frozenset(TABLES if destination else _GPU_WORK),

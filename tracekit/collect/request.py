@@ -1,8 +1,8 @@
 """What a collector is asked for, and what it gives back."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.collect.ranges import WHOLE_RUN, CaptureRange
@@ -20,6 +20,7 @@ class Request:
         presets: What to record beside the base preset.
         capture_range: The part of the run to record.
         replace: Whether earlier captures of this name may be replaced.
+        variables: Further variables of the program's environment.
         say: Told what is run.
     """
 
@@ -28,6 +29,7 @@ class Request:
     presets: Sequence[str] = ()
     capture_range: CaptureRange = WHOLE_RUN
     replace: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = lambda _: None
 
     def beside(self, suffix: str) -> Path:
