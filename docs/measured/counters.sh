@@ -4,8 +4,7 @@
 #
 #     bash docs/measured/counters.sh FOLDER
 #
-# FOLDER takes the files. LIBDW may name a folder with libdw.so.1 for a machine that lacks
-# it; WORKLOAD=1 collects the workload ResNet-50 too.
+# FOLDER takes the files. LIBDW may name a folder with libdw.so.1, for a machine without.
 set -u
 out=$1
 [ -z "${LIBDW:-}" ] || export LD_LIBRARY_PATH=$LIBDW${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -36,24 +35,6 @@ for _ in range(2):
 torch.cuda.synchronize()
 torch.cuda.cudart().cudaProfilerStop()
 PY
-cat >train.py <<'PY'
-import torch
-import torchvision
-
-model = torchvision.models.resnet50().cuda()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-images = torch.randn(32, 3, 224, 224, device="cuda")
-labels = torch.randint(0, 1000, (32,), device="cuda")
-for step in range(14):
-    torch.cuda.nvtx.range_push(f"iteration {step}")
-    optimizer.zero_grad()
-    torch.nn.functional.cross_entropy(model(images), labels).backward()
-    optimizer.step()
-    torch.cuda.synchronize()
-    torch.cuda.nvtx.range_pop()
-print("trained")
-PY
-
 say "ncu"
 ncu=$(python3 -c "from tracekit.tools.ncu import find_ncu; print(find_ncu().path)")
 "$ncu" --version | tail -n 1
@@ -67,16 +48,16 @@ ask compute.fp32_utilization gemm.run
 ask compute.pipes gemm.run
 tracekit sql "SELECT short_name, fp32_flop, tensor_tf32_ops, launch_index FROM kernel_counter JOIN kernel USING (kernel_id) ORDER BY start_ns" gemm.run --format csv
 say "ResNet-50 by one command"
-time LINES_SHOWN=20 collect --counters -o net.run -- python3 train.py
+time LINES_SHOWN=20 collect --workload resnet50 --steps 20 --counters -o net.run
 tracekit info net.run | sed -n '/oined/,/^$/p'
 ask tbd.summary net.run
 ask tbd.longest_low_fp32_kernels net.run
 ask compute.fp32_utilization net.run --window steps
 say "the three kernels with most time, of the run before"
-time collect --with ncu --like net.run --top 3 -o top.run -- python3 train.py
+time collect --workload resnet50 --steps 20 --with ncu --like net.run --top 3 -o top.run
 tracekit sql "SELECT count(DISTINCT launch_index) AS launches, count(DISTINCT mangled_name) AS names FROM kernel_metric" top.run --format csv
 say "a NVTX range, a range by calls"
-collect --with ncu --range "nvtx:iteration 5" -o nvtx.run -- python3 train.py
+collect --workload a3c --steps 3 --with ncu --range "nvtx:iteration 1" -o nvtx.run
 tracekit sql "SELECT count(DISTINCT launch_index) AS launches FROM kernel_metric" nvtx.run --format csv
 collect --with ncu --range cudaProfilerApi -o calls.run -- python3 gemm.py
 tracekit sql "SELECT count(DISTINCT launch_index) AS launches FROM kernel_metric" calls.run --format csv
@@ -87,12 +68,5 @@ python3 -m tracekit collect --with ncu --range cudaProfilerApi -o int.run -- pyt
 sleep 25; kill -INT $job; wait $job; echo "exit $?"; tail -n 4 int.txt | cut -c1-200
 say "another user"
 grep -i admin /proc/driver/nvidia/params
-if [ "${WORKLOAD:-}" ]; then
-  say "the workload ResNet-50 by one command"
-  time LINES_SHOWN=20 collect --workload resnet50 --counters -o workload.run
-  tracekit info workload.run | sed -n '/oined/,/^$/p'
-  ask tbd.summary workload.run
-  ask tbd.longest_low_fp32_kernels workload.run
-fi
 rm -f ./*.nsys-rep ./*.sqlite
 du -sh .
