@@ -217,7 +217,7 @@ def test_random_ids_equal_a_search_through_all_calls(
 def test_bits_of_a_block_are_its_ids() -> None:
     ids = [-(2**63), -33, -32, -1, 0, 1, 31, 32, 33, 2**63 - 1]
     with duckdb.connect() as connection:
-        for text in macros():
+        for text in macros().values():
             connection.execute(text)
         found = connection.execute(
             "SELECT id_block(id) * 32 + log2(id_bit(id))::BIGINT"
