@@ -29,6 +29,8 @@ PALETTE = (
     "#004949",
 )
 _HEIGHT = 300
+# On a narrow screen a figure scrolls: beside long names no bar would be left.
+_WIDTH = 560
 _BAR = 24
 _MOST_BARS = 15
 _MOST_STEPS = 200
@@ -51,6 +53,7 @@ def _figure(title: str, **options: Any) -> "Figure":  # noqa: ANN401 - as Bokeh'
         title=title,
         height=options.pop("height", _HEIGHT),
         sizing_mode="stretch_width",
+        min_width=_WIDTH,
         tools=options.pop("tools", "xpan,xbox_zoom,xwheel_zoom,reset,save"),
         active_scroll=None,
         toolbar_location="above",
