@@ -57,8 +57,11 @@ def check(view: Browser, page: Path) -> None:
         "[...document.querySelectorAll('.figure')].every("
         "e => (e.scrollIntoView(), e.dataset.drawn === 'yes'))"
     )
-    wide = view.ask("document.documentElement.scrollWidth <= innerWidth")
-    assert wide, "the page itself scrolls sideways"
+    for width in (1300, 420):
+        view.size(width, 900)
+        fits = view.ask("document.documentElement.scrollWidth <= innerWidth")
+        assert fits, f"the page itself scrolls sideways at {width}"
+    view.size(1300, 900)
     assert view.errors == []
     assert view.requests == [page.as_uri()]
 
