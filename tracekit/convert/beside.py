@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tracekit.convert.distinct import map_distinct
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts
 
@@ -77,12 +78,10 @@ class HeldSamples:
 def _without(
     rows: pa.RecordBatch, column: str, values: Container[object]
 ) -> pa.RecordBatch:
-    present = rows.column(column).unique().to_pylist()
-    unwanted = [value for value in present if value is not None and value in values]
-    if not unwanted:
-        return rows
-    found = pa.array(unwanted, rows.schema.field(column).type)
-    return rows.filter(pc.invert(pc.is_in(rows.column(column), found)))
+    kept = map_distinct(
+        rows.column(column), lambda value: value not in values, pa.bool_()
+    )
+    return rows.filter(pc.fill_null(kept, fill_value=True))
 
 
 def _shifted(rows: pa.RecordBatch, by_ns: int) -> pa.RecordBatch:
