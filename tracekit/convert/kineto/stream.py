@@ -20,7 +20,7 @@ from tracekit.convert.kineto.events import (
 from tracekit.convert.kineto.repair import mend, mend_quotes
 from tracekit.convert.readers.base import CaptureLog
 
-CHUNK = 4 << 20
+CHUNK = 8 << 20
 _HEADER_BLOCK = 64 << 10
 LONGEST_EVENT = 32 << 20
 _LONGEST_METADATA = 16 << 20
