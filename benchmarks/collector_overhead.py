@@ -7,7 +7,7 @@ Needs a GPU. A loop launches tiny kernels as fast as the host can (`launches.py`
 PyTorch, `launches.cu` without a framework, built with nvcc). Each round runs it under
 every collector, so that a drift of the machine reaches all alike; the table has the
 median of all repetitions. `--diagnose` takes the native collector apart: records it can
-do without, and other ways to collect them.
+do without, and other ways to collect them, switched on and off within a process.
 """
 
 import argparse
@@ -26,45 +26,26 @@ from measuring import machine
 
 HERE = Path(__file__).parent
 _LIMIT_S = 120
-_KINDS = "kernel,memcpy,memset,sync,memory,marker,overhead,device,context"
+_CALLS = "kernel,runtime,driver"
+_COPIES = f"{_CALLS},memcpy,memset"
+_ALL = f"{_COPIES},sync,memory,marker,overhead,device,context"
+# Alternated within a process: what is recorded, and how.
 _DIAGNOSED = {
-    "subscribed only": {"TRACEKIT_CUPTI_RECORDS": "none"},
-    "kernels": {"TRACEKIT_CUPTI_RECORDS": "kernel"},
-    "kernels, no subscriber": {
-        "TRACEKIT_CUPTI_RECORDS": "kernel",
-        "TRACEKIT_CUPTI_TRY": "nosubscriber",
-    },
-    "kernels, runtime calls": {"TRACEKIT_CUPTI_RECORDS": "kernel,runtime"},
-    "kernels, runtime launches": {
-        "TRACEKIT_CUPTI_RECORDS": "kernel,runtime",
-        "TRACEKIT_CUPTI_TRY": "launches",
-    },
-    "kernels, all calls": {"TRACEKIT_CUPTI_RECORDS": "kernel,runtime,driver"},
-    "no calls": {"TRACEKIT_CUPTI_RECORDS": _KINDS},
-    "runtime calls only": {"TRACEKIT_CUPTI_RECORDS": "runtime"},
+    "kernels": ("kernel", ""),
+    "kernels, calls": (_CALLS, ""),
+    "kernels, calls, copies": (_COPIES, ""),
     **{
-        f"without {kind}": {
-            "TRACEKIT_CUPTI_RECORDS": ",".join(
-                name
-                for name in (*_KINDS.split(","), "runtime", "driver")
-                if name != kind
-            )
-        }
-        for kind in ("sync", "memory", "marker", "overhead", "driver")
+        f"kernels, calls, copies, {kind}": (f"{_COPIES},{kind}", "")
+        for kind in ("sync", "memory", "marker", "overhead", "device,context")
     },
+    "all": (_ALL, ""),
+    "all but sync": (_ALL.replace("sync,", ""), ""),
+    "all but sync, memory": (_ALL.replace("sync,memory,", ""), ""),
     **{
-        word: {"TRACEKIT_CUPTI_TRY": word}
-        for word in (
-            *("noflush", "pthreadid", "nosubscriber", "discard", "clock"),
-            *("zeroed", "pinned", "shared", "own"),
-            "noflush,pthreadid,nosubscriber,clock,zeroed,own",
-        )
+        f"all, {how}": (_ALL, how)
+        for how in ("shared", "own", "pthreadid", "zeroed", "clock", "discard")
     },
-    "best guess": {
-        "TRACEKIT_CUPTI_RECORDS": "kernel,memcpy,memset,runtime",
-        "TRACEKIT_CUPTI_TRY": "noflush,pthreadid,nosubscriber,clock,zeroed,own",
-    },
-    "every call": {"TRACEKIT_CUPTI_CALLS": "all"},
+    "all but sync, own": (_ALL.replace("sync,", ""), "own"),
 }
 
 
@@ -76,7 +57,7 @@ class Way:
     before: Sequence[str] = ()
     after: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    taken_ns: list[float] = field(default_factory=list)
+    taken: list[tuple[int, float, float]] = field(default_factory=list)
 
 
 def ways(names: Sequence[str], folder: Path, *, diagnose: bool) -> list[Way]:
@@ -101,9 +82,18 @@ def ways(names: Sequence[str], folder: Path, *, diagnose: bool) -> list[Way]:
         )
     found.append(Way("torch profiler", after=["torch"]))
     if diagnose:
+        ranged = {**native, "TRACEKIT_CUPTI_RANGE": "cudaProfilerApi"}
         found += [
-            Way(f"  {name}", variables={**native, **changed})
-            for name, changed in _DIAGNOSED.items()
+            Way(
+                f"  {name}",
+                after=["alternate"],
+                variables={
+                    **ranged,
+                    "TRACEKIT_CUPTI_RECORDS": records,
+                    "TRACEKIT_CUPTI_TRY": how,
+                },
+            )
+            for name, (records, how) in _DIAGNOSED.items()
         ]
     wanted = ("untraced", *names)
     return [way for way in found if not names or way.name.strip() in wanted]
@@ -131,25 +121,43 @@ def run(way: Way, program: Sequence[str], folder: Path) -> str:
     lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
     if not lines:
         return f"status {done.returncode}: {done.stderr[-300:]}"
-    way.taken_ns.extend(json.loads(lines[0]))
+    way.taken.extend(json.loads(lines[0]))
     took = time.monotonic() - begin
     said = [line for line in done.stderr.splitlines() if line.strip()]
     return f"{took:.1f} s" + (f"; {said[-1][:150]}" if said else "")
 
 
 def table(tried: Sequence[Way]) -> str:
-    """Return medians, what is added to the untraced one, and its share of nsys's."""
-    medians = {way.name: statistics.median(way.taken_ns) for way in tried}
-    base = medians["untraced"]
-    most = medians["nsys"] - base if "nsys" in medians else None
-    lines = [f"{'':50} {'µs':>7} {'MAD':>6} {'added':>6} {'ratio':>6} {'of nsys':>7}"]
+    """Return what each way adds to a launch, on a core of the same speed.
+
+    Cores differ in speed, and a core in time: each repetition is scaled by what the
+    fixed piece of work around it took, to the median of that in the untraced loop.
+    """
+    untraced = next(way for way in tried if way.name == "untraced")
+    usual = statistics.median(work for _, _, work in untraced.taken)
+
+    def scaled(way: Way, *, on: bool) -> list[float]:
+        return [one * usual / work for is_on, one, work in way.taken if is_on == on]
+
+    base = statistics.median(scaled(untraced, on=True))
+    nsys = next((way for way in tried if way.name == "nsys"), None)
+    most = statistics.median(scaled(nsys, on=True)) - base if nsys else None
+    lines = [
+        f"{'':42} {'µs':>6} {'MAD':>5} {'added':>6} {'ratio':>6} {'of nsys':>7} "
+        f"{'as it was':>9}"
+    ]
     for way in tried:
-        median = medians[way.name]
-        spread = statistics.median(abs(taken - median) for taken in way.taken_ns)
-        share = f"{(median - base) / most:7.2f}" if most else ""
+        times = scaled(way, on=True)
+        median = statistics.median(times)
+        spread = statistics.median(abs(taken - median) for taken in times)
+        raw = statistics.median(one for is_on, one, _ in way.taken if is_on)
+        off = scaled(way, on=False)
+        begin = statistics.median(off) if off else base
+        share = f"{(median - begin) / most:7.2f}" if most else f"{'':7}"
         lines.append(
-            f"{way.name:50} {median / 1000:7.2f} {spread / 1000:6.2f} "
-            f"{(median - base) / 1000:6.2f} {median / base:6.2f} {share}"
+            f"{way.name:42} {median / 1000:6.2f} {spread / 1000:5.2f} "
+            f"{(median - begin) / 1000:6.2f} {median / begin:6.2f} {share} "
+            f"{raw / 1000:9.2f}"
         )
     return "\n".join(lines)
 
@@ -176,15 +184,15 @@ def main() -> None:
         folder = Path(scratch) / "captures"
         tried = ways(options.collectors, folder, diagnose=options.diagnose)
         if options.loop == "plain":
-            tried = [way for way in tried if not way.after]
+            tried = [way for way in tried if way.after != ["torch"]]
         for number in range(options.rounds):
             for way in tried:
                 said = run(way, program, folder)
                 print(f"round {number + 1}: {way.name.strip()}: {said}", flush=True)
-    measured = [way for way in tried if way.taken_ns]
+    measured = [way for way in tried if way.taken]
     print(table(measured))
     if options.output:
-        taken = {way.name.strip(): way.taken_ns for way in measured}
+        taken = {way.name.strip(): way.taken for way in measured}
         options.output.write_text(json.dumps(taken, indent=1))
 
 

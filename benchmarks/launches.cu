@@ -1,12 +1,14 @@
-// A launch-bound loop without a framework: launches tiny kernels and prints the
-// nanoseconds a launch of each repetition, and what a system call and a clock cost.
+// A launch-bound loop without a framework. Prints a JSON list with, for each repetition,
+// whether it was recorded, its nanoseconds a launch, and those of a fixed piece of work
+// around it, which tell how fast the core was.
 //
-//     launches REPETITIONS LAUNCHES
+//     launches REPETITIONS LAUNCHES [alternate]
+//
+// With `alternate` every other repetition is outside of cudaProfilerStart and -Stop.
 
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -26,27 +28,36 @@ static void launch(float* value, int launches) {
   }
 }
 
-int main(int, char** arguments) {
+static double work() {
+  const double begin = now_ns();
+  volatile unsigned state = 1;
+  for (int i = 0; i < 1000000; ++i) state = state * 1664525u + 1013904223u;
+  return now_ns() - begin;
+}
+
+int main(int count, char** arguments) {
   const int repetitions = std::atoi(arguments[1]);
   const int launches = std::atoi(arguments[2]);
+  const bool alternates = count > 3;
   float* value = nullptr;
   if (cudaMalloc(&value, sizeof *value) != cudaSuccess) return 3;
+  if (!alternates) cudaProfilerStart();
   launch(value, 3000);
   cudaDeviceSynchronize();
   std::printf("[");
   for (int i = 0; i < repetitions; ++i) {
+    const bool is_on = !alternates || i % 2;
+    if (alternates && is_on) cudaProfilerStart();
+    launch(value, 200);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 3;
+    const double before = work();
     const double begin = now_ns();
     launch(value, launches);
     if (cudaDeviceSynchronize() != cudaSuccess) return 3;
-    std::printf("%s%.1f", i ? ", " : "", (now_ns() - begin) / launches);
+    const double taken = (now_ns() - begin) / launches;
+    const double after = work();
+    if (alternates && is_on) cudaProfilerStop();
+    std::printf("%s[%d, %.1f, %.0f]", i ? ", " : "", is_on, taken, (before + after) / 2);
   }
   std::printf("]\n");
-  const int calls = 200000;
-  double begin = now_ns();
-  for (int i = 0; i < calls; ++i) syscall(SYS_gettid);
-  std::fprintf(stderr, "gettid %.0f ns, ", (now_ns() - begin) / calls);
-  begin = now_ns();
-  timespec time{};
-  for (int i = 0; i < calls; ++i) clock_gettime(CLOCK_REALTIME, &time);
-  std::fprintf(stderr, "clock_gettime %.0f ns\n", (now_ns() - begin) / calls);
 }
