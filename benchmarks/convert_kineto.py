@@ -4,8 +4,8 @@
 
 The trace has the events of a training loop as Kineto writes them: operators with
 nested args, runtime calls, kernels, links, allocations. Each reader runs in a process
-of its own, all of them on one core. The second is plain `json.load` and a loop over the events; the third is
-HolisticTraceAnalysis, in a virtual environment of its own:
+of its own, all of them on one core. The second is plain `json.load` and a loop over the
+events; the third is HolisticTraceAnalysis, in a virtual environment of its own:
 
     python -m venv hta && hta/bin/pip install HolisticTraceAnalysis
     python benchmarks/convert_kineto.py --peer-python hta/bin/python
