@@ -35,6 +35,7 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    CUPTI_PYTHON = "cupti-python"
     NCU = "ncu"
 
 

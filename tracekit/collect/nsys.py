@@ -70,6 +70,7 @@ def collect(request: Request) -> Collected:
     reports = reports_of(request.stem)
     if not reports:
         raise _no_report(nsys, request, ended, log)
+    ended.check_alone(reports)
     status = ended.status
     return Collected(
         reports,
