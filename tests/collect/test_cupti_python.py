@@ -100,3 +100,15 @@ def test_only_the_whole_run(collect: Callable[..., Ran]) -> None:
     done = collect("print(1)", "--range", "cudaProfilerApi")
     assert done.status == 2
     assert "cannot record `cudaProfilerApi` only" in done.error
+
+
+def test_a_baseline_is_part_of_the_run(
+    collect: Callable[..., Ran], tmp_path: Path
+) -> None:
+    done = collect("import torch; print('done')", "--baseline")
+    assert (done.status, done.out) == (0, b"done\ndone\n"), done.err
+    assert "again, without a profiler" in done.err
+    facts = dict(rows(open_run(tmp_path / "net.run"), "run_fact", "key", "value"))
+    ratio = int(facts["collect.program_ns"]) / int(facts["baseline.program_ns"])
+    assert facts["overhead.ratio"] == f"{ratio:.4f}"
+    assert f"a program takes {ratio:.4f} times as long" in done.err

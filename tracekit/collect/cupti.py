@@ -103,7 +103,12 @@ def record(
             hint=advice,
         )
     ended.check_alone([folder])
-    return Collected([folder], status, beside=kept_samples(samples))
+    return Collected(
+        [folder],
+        status,
+        beside=kept_samples(samples),
+        program_ns=ended.program_ns,
+    )
 
 
 def _remove(folder: Path) -> None:

@@ -76,6 +76,7 @@ def collect(request: Request) -> Collected:
         reports,
         ended.profiler_status if status is None else status,
         beside=kept_samples(samples),
+        program_ns=ended.program_ns,
     )
 
 
