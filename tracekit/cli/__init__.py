@@ -23,6 +23,7 @@ COMMANDS = (
     "query",
     "sql",
     "report",
+    "diff",
     "scrub",
     "doctor",
     "clean",

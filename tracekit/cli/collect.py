@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracekit.cli.counting_options import Counters, Like, Top
 from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
-from tracekit.cli.progress import rows_read
 from tracekit.cli.training import (
     BatchSize,
     Device,
@@ -20,21 +20,14 @@ from tracekit.cli.training import (
     Setting,
     Steps,
 )
-from tracekit.errors import CollectError, TracekitError, UsageError
+from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tracekit.collect.ranges import CaptureRange
-    from tracekit.collect.request import Collected, Request
+    from tracekit.cli.tracing import Tracing
     from tracekit.collect.workloads import Training
-    from tracekit.store.run import Run
 
 # What follows the program's name belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
-
-_GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
-_SHOWN_MESSAGES = 5
 
 
 class Profiler(StrEnum):
@@ -42,6 +35,7 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    NCU = "ncu"
 
 
 def collect(
@@ -97,6 +91,9 @@ def collect(
             help="The part of the run to record.",
         ),
     ] = "whole",
+    counters: Counters = False,
+    like: Like = None,
+    top: Top = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -119,7 +116,6 @@ def collect(
 
     Ends with the program's status; 125 if no capture of GPU work came of it.
     """
-    from tracekit.collect import cupti, nsys
     from tracekit.tools.nsys import find_nsys
 
     if profiler is None:
@@ -127,12 +123,21 @@ def collect(
     if list_presets:
         _list_presets(profiler)
         return
+    from tracekit.cli import counting
+    from tracekit.cli.tracing import Tracing
+    from tracekit.collect.collectors import collector
     from tracekit.collect.ranges import CaptureRange
 
-    one = _One(
-        nsys.collect if profiler is Profiler.NSYS else cupti.collect,
+    counting.check_options(
+        profiler, like, top, counters=counters, no_convert=no_convert
+    )
+    one = Tracing(
+        collector(profiler),
         range_=CaptureRange.parse(range_),
         converts=not no_convert,
+        counters=counters,
+        part=None if like is None else counting.part_of(like, top, quiet=quiet),
+        top=top,
         force=force,
         quiet=quiet,
     )
@@ -169,7 +174,7 @@ def collect(
 
 
 def _train(
-    one: "_One",
+    one: "Tracing",
     training: "Training",
     sweep: str | None,
     output: Path | None,
@@ -201,80 +206,16 @@ def _train(
     return status
 
 
-class _One:
-    """Traces one program, with what all programs of a command share."""
-
-    def __init__(
-        self,
-        collector: "Callable[[Request], Collected]",
-        *,
-        range_: "CaptureRange",
-        converts: bool,
-        force: bool,
-        quiet: bool,
-    ) -> None:
-        self._collect = collector
-        self._range = range_
-        self._converts = converts
-        self._force = force
-        self.quiet = quiet
-
-    def run(
-        self,
-        words: list[str],
-        places: tuple[Path, Path],
-        presets: list[str],
-        variables: "Mapping[str, str] | None" = None,
-        *,
-        is_workload: bool = False,
-    ) -> int:
-        """Trace a program and convert what came of it; return its status."""
-        from tracekit.collect.request import Request
-        from tracekit.collect.workloads import RECORD_SUFFIX, RECORD_VARIABLE
-        from tracekit.store.unfinished import already_there
-
-        stem, run_path = places
-        if self._converts and run_path.exists() and not self._force:
-            raise already_there(run_path)
-        record = stem.with_name(stem.name + RECORD_SUFFIX)
-        own = {RECORD_VARIABLE: str(record.absolute())} if is_workload else {}
-        if is_workload:
-            record.unlink(missing_ok=True)
-        collected = self._collect(
-            Request(
-                command=words,
-                stem=stem,
-                presets=presets,
-                capture_range=self._range,
-                replace=self._force,
-                variables={**(variables or {}), **own},
-                say=lambda text: note(text, quiet=self.quiet),
-            )
-        )
-        for capture in collected.captures:
-            note(f"Captured {capture}", quiet=self.quiet)
-        try:
-            _convert(
-                collected,
-                run_path if self._converts else None,
-                beside=[record] if is_workload and record.exists() else [],
-                force=self._force,
-                quiet=self.quiet,
-            )
-        except CollectError:
-            raise
-        except TracekitError as error:
-            raise CollectError(f"{error}", hint=error.hint) from error
-        if collected.status:
-            note(f"The program ended with status {collected.status}", quiet=self.quiet)
-        return collected.status
-
-
 def _list_presets(profiler: Profiler) -> None:
     import pyarrow as pa
 
     from tracekit.collect.presets import presets
 
+    if profiler is Profiler.NCU:
+        raise UsageError(
+            "the collector ncu has no presets",
+            hint="its metrics are chosen by the GPU: collectors/ncu",
+        )
     rows = [
         {
             "preset": name,
@@ -311,76 +252,3 @@ def _name(command: list[str]) -> str:
     """Return the name of the script, or of the program that has none."""
     scripts = [word for word in command[1:] if word.endswith((".py", ".sh"))]
     return Path((scripts or command or ["program"])[0]).stem
-
-
-def _convert(
-    collected: "Collected",
-    destination: Path | None,
-    *,
-    beside: "Sequence[Path]",
-    force: bool,
-    quiet: bool,
-) -> None:
-    """Make the run; without a destination only look for GPU work.
-
-    `beside` are files that say more of the same run.
-    """
-    import tempfile
-
-    from tracekit.cli.opening import warn
-    from tracekit.convert import Request
-    from tracekit.convert import convert as convert_captures
-    from tracekit.schema import TABLES
-
-    with (
-        tempfile.TemporaryDirectory(prefix="tracekit-collect-") as scratch,
-        rows_read("converting", quiet=quiet) as on_rows,
-    ):
-        # Numbered captures are stretches of one run, and each makes one of its own.
-        for number, capture in enumerate(collected.captures):
-            place = destination or Path(scratch) / f"{number}.run"
-            if destination is not None and number:
-                place = destination.with_name(f"{destination.stem}.{number + 1}.run")
-            run = convert_captures(
-                [capture, *beside],
-                place,
-                Request(
-                    tables=frozenset(TABLES if destination else _GPU_WORK),
-                    replace=force,
-                    on_rows=on_rows,
-                ),
-            )
-            if destination is not None:
-                warn(run, quiet=quiet)
-                note(f"Wrote {place}", quiet=quiet)
-            _check_gpu_work(run, collected, capture, quiet=quiet)
-
-
-def _check_gpu_work(
-    run: "Run", collected: "Collected", capture: Path, *, quiet: bool
-) -> None:
-    if run.manifest.window is not None:
-        return
-    said = "".join(f"\n  | {text}" for text in _messages(run))
-    text = f"{capture} holds no GPU work{said}"
-    if collected.status:
-        note(f"Warning: {text}", quiet=quiet)
-        return
-    raise CollectError(
-        text,
-        hint="look whether the program used the GPU while it was recorded, and whether "
-        "another profiler (torch.profiler, ncu) ran in it",
-    )
-
-
-def _messages(run: "Run") -> list[str]:
-    """Return what the profiler said was wrong."""
-    import pyarrow.parquet as pq
-
-    rows = [
-        row
-        for file in run.files("diagnostic")
-        for row in pq.read_table(file).to_pylist()
-    ]
-    texts = [row["text"] for row in rows if row["severity"] in ("error", "warning")]
-    return list(dict.fromkeys(texts))[:_SHOWN_MESSAGES]

@@ -27,7 +27,7 @@ _ABSENT = {
     "os_call": "CUPTI does not record it",
     "library_call": "CUPTI does not record it",
     "cpu_sample": "CUPTI does not record it",
-    "kernel_metric": "the collector of timelines reads no counters",
+    "kernel_metric": "a second run reads counters: tracekit collect --counters",
     "annotation": "the program has no NVTX ranges, or NVTX reached another libcupti",
 }
 
