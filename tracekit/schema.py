@@ -621,7 +621,7 @@ _ALL = (
         "a sampled value",
         (
             _HOST,
-            Column("source", _S, "gpu, nic, cpu, nvml or mxnet."),
+            Column("source", _S, "gpu, nic, cpu, nvml, mxnet or kineto."),
             Column("instance", _S, "Which one, where that is no GPU or CPU core."),
             _DEVICE,
             Column("cpu", _I, "CPU core."),
