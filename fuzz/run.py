@@ -32,7 +32,10 @@ def main() -> int:
     parser.add_argument("--target", action="append", choices=names)
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
     wanted = parser.parse_args()
-    print(f"{'target':24} {'runs':>9} {'per s':>7} {'cover':>6} {'MB':>5}  result")
+    print(
+        f"{'target':24} {'runs':>9} {'per s':>7} {'cover':>6} {'corpus':>11}"
+        f" {'MB':>5}  result"
+    )
     bad = 0
     for name in wanted.target or names:
         bad += not _fuzz(name, wanted.seconds, wanted.findings)
@@ -71,9 +74,12 @@ def _fuzz(name: str, seconds: int, findings: Path) -> bool:
     runs = _last(r"number_of_executed_units:\s*(\d+)", said)
     rate = runs / max(time.monotonic() - began, 1)
     cover, peak = _last(r"cov: (\d+)", said), _last(r"peak_rss_mb:\s*(\d+)", said)
-    result = _result(status, said)
+    kept = re.findall(r"corp: (\d+)/", said) or ["0"]
+    corpus = f"{kept[0]} to {kept[-1]}"
     print(
-        f"{name:24} {runs:>9,} {rate:>7.0f} {cover:>6} {peak:>5}  {result}", flush=True
+        f"{name:24} {runs:>9,} {rate:>7.0f} {cover:>6} {corpus:>11} {peak:>5}"
+        f"  {_result(status, said)}",
+        flush=True,
     )
     if status == 0:
         log.unlink()

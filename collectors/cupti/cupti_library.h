@@ -25,6 +25,8 @@ struct CuptiLibrary {
 // Missing from older versions.
 #define TRACEKIT_CUPTI_OPTIONAL(X)                                                  \
   X(cuptiSetThreadIdType)                                                           \
+  X(cuptiActivitySetAttribute)                                                      \
+  X(cuptiActivityRegisterTimestampCallback)                                         \
   X(cuptiActivityEnableRuntimeApi)                                                  \
   X(cuptiActivityEnableDriverApi)
 

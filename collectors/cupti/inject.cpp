@@ -8,6 +8,8 @@
 //                        allocate or synchronize
 // TRACEKIT_CUPTI_GRAPHS  `graph`: one record a graph launch instead of its kernels
 // TRACEKIT_CUPTI_BUFFERS how many buffers of 1 MiB there may be
+// TRACEKIT_CUPTI_RECORDS the kinds of records to take, instead of all: kernel,memcpy,...
+// TRACEKIT_CUPTI_TRY     other ways to collect, for benchmarks/collector_overhead.py
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,6 +21,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -37,13 +40,23 @@ constexpr long kWakeNs = 250'000'000;
 constexpr size_t kMostBuffers = 64;
 constexpr int kEndingSignals[] = {SIGTERM, SIGINT, SIGHUP};
 
-// What is always recorded. CUDA calls are chosen one by one.
-constexpr CUpti_ActivityKind kKindsRecorded[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_MEMORY2,
-    CUPTI_ACTIVITY_KIND_MARKER,            CUPTI_ACTIVITY_KIND_OVERHEAD,
-    CUPTI_ACTIVITY_KIND_DEVICE,            CUPTI_ACTIVITY_KIND_CONTEXT,
+struct Recorded {
+  CUpti_ActivityKind kind;
+  const char* name;
+};
+
+// What is recorded, unless fewer are named. CUDA calls are chosen one by one.
+constexpr Recorded kRecorded[] = {
+    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernel"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "memcpy"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, "memcpy"},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memset"},
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "sync"},
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "memory"},
+    {CUPTI_ACTIVITY_KIND_MARKER, "marker"},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
+    {CUPTI_ACTIVITY_KIND_DEVICE, "device"},
+    {CUPTI_ACTIVITY_KIND_CONTEXT, "context"},
 };
 // Beyond those that launch, copy, allocate or synchronize.
 constexpr CUpti_ActivityKind kCalls[] = {CUPTI_ACTIVITY_KIND_RUNTIME,
@@ -63,6 +76,18 @@ std::atomic<bool> g_installed[NSIG];
 std::string setting(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
+}
+
+// Whether a word is in a comma-separated setting.
+bool names(const std::string& setting, const char* word) {
+  return ("," + setting + ",").find("," + std::string(word) + ",") != std::string::npos;
+}
+
+bool is_tried(const char* word) { return names(setting("TRACEKIT_CUPTI_TRY"), word); }
+
+bool is_recorded(const char* record) {
+  const std::string wanted = setting("TRACEKIT_CUPTI_RECORDS");
+  return wanted.empty() || names(wanted, record);
 }
 
 // Variables that say which process of a job this is; others may hold secrets.
@@ -113,7 +138,9 @@ struct Collector {
 
   // Chooses what is recorded, and records it from now on.
   void enable() {
-    for (const CUpti_ActivityKind kind : kKindsRecorded) cupti.cuptiActivityEnable(kind);
+    for (const Recorded& one : kRecorded) {
+      if (is_recorded(one.name)) cupti.cuptiActivityEnable(one.kind);
+    }
     if (setting("TRACEKIT_CUPTI_GRAPHS") == "graph") {
       cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     }
@@ -124,15 +151,19 @@ struct Collector {
     }
     records.keep_essential_calls_only();
     if (cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi) {
-      enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, cupti.cuptiActivityEnableRuntimeApi, 1);
-      enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, cupti.cuptiActivityEnableDriverApi, 1);
+      if (is_recorded("runtime")) {
+        enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, cupti.cuptiActivityEnableRuntimeApi, 1);
+      }
+      if (is_recorded("driver")) {
+        enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, cupti.cuptiActivityEnableDriverApi, 1);
+      }
     } else {
       for (const CUpti_ActivityKind kind : kCalls) cupti.cuptiActivityEnable(kind);
     }
   }
 
   void disable() {
-    for (const CUpti_ActivityKind kind : kKindsRecorded) cupti.cuptiActivityDisable(kind);
+    for (const Recorded& one : kRecorded) cupti.cuptiActivityDisable(one.kind);
     for (const CUpti_ActivityKind kind : kCalls) cupti.cuptiActivityDisable(kind);
     if (cupti.cuptiActivityEnableRuntimeApi && cupti.cuptiActivityEnableDriverApi) {
       enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, cupti.cuptiActivityEnableRuntimeApi, 0);
@@ -148,14 +179,17 @@ struct Collector {
       const bool named =
           cupti.cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS && name;
       unnamed = named ? 0 : unnamed + 1;
-      if (named && is_essential_call(name)) enable_call(id, on);
+      if (named && is_essential_call(name) &&
+          (!is_tried("launches") || std::strstr(name, "LaunchKernel"))) {
+        enable_call(id, on);
+      }
     }
   }
 
   void drain() {
     Filled filled{};
     while (buffers.next(filled)) {
-      records.add(filled.buffer, filled.valid_bytes);
+      if (!is_tried("discard")) records.add(filled.buffer, filled.valid_bytes);
       buffers.give_back(filled.buffer);
     }
   }
@@ -242,7 +276,7 @@ void write_until_stopped(Collector* collector) {
     }
     sem_timedwait(&g_wake, &until);
     collector->drain();
-    if (utc_ns() - flushed >= 2 * kWakeNs) {
+    if (utc_ns() - flushed >= 2 * kWakeNs && !is_tried("noflush")) {
       collector->flush(0);
       flushed = utc_ns();
     }
@@ -294,6 +328,28 @@ void finish() {
   g_collector = nullptr;
 }
 
+uint64_t CUPTIAPI clock_ns() { return static_cast<uint64_t>(utc_ns()); }
+
+void try_attributes(const CuptiLibrary& cupti) {
+  constexpr struct {
+    const char* word;
+    int attribute;
+    uint8_t value;
+  } kTried[] = {{"zeroed", 5, 1}, {"pinned", 8, 1}, {"shared", 9, 0}, {"own", 9, 1}};
+  if (is_tried("clock")) {
+    const CUptiResult done = cupti.cuptiActivityRegisterTimestampCallback(clock_ns);
+    fprintf(stderr, "tracekit: clock gave %d\n", done);
+  }
+  for (const auto& one : kTried) {
+    if (!is_tried(one.word)) continue;
+    size_t size = sizeof one.value;
+    uint8_t value = one.value;
+    const CUptiResult done = cupti.cuptiActivitySetAttribute(
+        static_cast<CUpti_ActivityAttribute>(one.attribute), &size, &value);
+    fprintf(stderr, "tracekit: %s gave %d\n", one.word, done);
+  }
+}
+
 std::string free_path(const std::string& folder) {
   // A program that another one became has the same process id.
   const std::string stem = folder + "/process-" + std::to_string(getpid());
@@ -315,13 +371,14 @@ bool start() {
       new Collector(*cupti, free_path(folder),
                     asked > 0 ? static_cast<size_t>(asked) : kMostBuffers);
   if (!collector->file.is_open()) return false;
-  if (cupti->cuptiSetThreadIdType) {
+  if (cupti->cuptiSetThreadIdType && !is_tried("pthreadid")) {
     cupti->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   }
   sem_init(&g_wake, 0, 0);
   g_collector = collector;
+  try_attributes(*cupti);
   CUpti_SubscriberHandle subscriber{};
-  cupti->cuptiSubscribe(&subscriber, on_call, nullptr);
+  if (!is_tried("nosubscriber")) cupti->cuptiSubscribe(&subscriber, on_call, nullptr);
   cupti->cuptiActivityRegisterCallbacks(on_request, on_complete);
   if (setting("TRACEKIT_CUPTI_RANGE") == "cudaProfilerApi") {
     for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,

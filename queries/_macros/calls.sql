@@ -9,8 +9,9 @@ CREATE MACRO is_launch_call(name) AS (
     contains(name, 'Launch') AND NOT contains(name, 'HostFunc')
 );
 
--- A kernel that exchanges data between GPUs: NCCL's and RCCL's.
-CREATE MACRO is_communication_kernel(name) AS kernel_category(name) = 'communication';
+-- A kernel that exchanges data between GPUs: NCCL's and RCCL's. The category
+-- `communication` has those of other libraries, too, by a guess at their names.
+CREATE MACRO is_communication_kernel(name) AS regexp_matches(name, '(?i)nccl|rccl');
 
 -- A range or an operator of a framework in which data is read for training: PyTorch's
 -- `enumerate(DataLoader)#...__next__`, TensorFlow's `IteratorGetNext`, MXNet's

@@ -5,9 +5,10 @@ CREATE MACRO counter_kind(metric) AS CASE
     WHEN
         regexp_matches(
             metric,
-            '^sm(sp)?__sass_thread_inst_executed_op_[fhd](add|mul|fma)_pred_on\.sum$'
+            '^sm(sp)?__sass_thread_inst_executed_op_'
+            || '([fhd](add|mul|fma)|f(add|mul|fma)2)_pred_on\.sum$'
         )
-        THEN regexp_extract(metric, '_op_([a-z]+)_', 1)
+        THEN regexp_extract(metric, '_op_([a-z]+2?)_', 1)
     WHEN regexp_matches(metric, '^flop_count_[shd]p_(add|mul|fma)$')
         THEN
             replace(
@@ -16,6 +17,9 @@ CREATE MACRO counter_kind(metric) AS CASE
     WHEN metric = 'flop_count_sp' THEN 'fp32_flop'
     WHEN metric = 'flop_count_hp' THEN 'fp16_flop'
     WHEN metric = 'flop_count_dp' THEN 'fp64_flop'
+    -- Turing's tensor cores take no BF16 and no TF32.
+    WHEN metric = 'sm__ops_path_tensor_src_fp16_bf16_tf32_dst_fp32.sum'
+        THEN 'tensor_fp16'
     WHEN
         regexp_matches(
             metric, '^sm__ops_path_tensor_src_[a-z0-9]+(_dst_[a-z0-9]+)?\.sum$'

@@ -157,6 +157,15 @@ CREATE MACRO open_ranges(ranges) AS TABLE (
                     segment.process_id = stack.process_id
                     AND segment.thread_id = stack.thread_id
             WHERE segment.stacks > 1
+        ),
+        -- Most threads have one stack: what needs no join is not sorted for one.
+        shared AS (
+            SELECT
+                key,
+                at_ns,
+                place
+            FROM segment
+            WHERE stacks > 1
         )
 
     SELECT
@@ -171,10 +180,10 @@ CREATE MACRO open_ranges(ranges) AS TABLE (
         boundary.process_id,
         boundary.thread_id,
         boundary.at_ns,
-        segment.place
+        shared.place
     FROM boundary
-    ASOF LEFT JOIN segment
-        ON boundary.key = segment.key AND boundary.at_ns >= segment.at_ns
+    ASOF LEFT JOIN shared
+        ON boundary.key = shared.key AND boundary.at_ns >= shared.at_ns
 );
 
 -- The innermost range of each thread over time, over all of its domains: process_id,

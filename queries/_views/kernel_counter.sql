@@ -2,7 +2,8 @@
 --
 -- One row per kernel of the timeline that counters were matched to, or per measured
 -- launch where there was none to match (kernel_id is NULL). Floating-point operations
--- are those of thread instructions that were not predicated off: ADD + MUL + 2 FMA; a
+-- are those of thread instructions that were not predicated off: ADD + MUL + 2 FMA,
+-- twice that for those on two operands at once (FADD2, FMUL2, FFMA2 of Blackwell); a
 -- sum with a part that was not measured is NULL. Tensor-core operations count 2 a
 -- multiply-add. Each value is that of one execution, also where it is the mean of
 -- several (`launches`).
@@ -49,6 +50,9 @@ WITH
             avg(value) FILTER (WHERE kind = 'fadd') AS fadd,
             avg(value) FILTER (WHERE kind = 'fmul') AS fmul,
             avg(value) FILTER (WHERE kind = 'ffma') AS ffma,
+            avg(value) FILTER (WHERE kind = 'fadd2') AS fadd2,
+            avg(value) FILTER (WHERE kind = 'fmul2') AS fmul2,
+            avg(value) FILTER (WHERE kind = 'ffma2') AS ffma2,
             avg(value) FILTER (WHERE kind = 'fp32_flop') AS fp32_flop,
             avg(value) FILTER (WHERE kind = 'hadd') AS hadd,
             avg(value) FILTER (WHERE kind = 'hmul') AS hmul,
@@ -90,7 +94,14 @@ SELECT
     device_id,
     tool,
     launches,
-    coalesce(fadd + fmul + 2 * ffma, fp32_flop) AS fp32_flop,
+    coalesce(
+        fadd + fmul + 2 * ffma
+        + CASE
+            WHEN coalesce(fadd2, fmul2, ffma2) IS NULL THEN 0
+            ELSE 2 * (fadd2 + fmul2 + 2 * ffma2)
+        END,
+        fp32_flop
+    ) AS fp32_flop,
     coalesce(hadd + hmul + 2 * hfma, fp16_flop) AS fp16_flop,
     coalesce(dadd + dmul + 2 * dfma, fp64_flop) AS fp64_flop,
     coalesce(tensor_fp16, tensor_fp16_part) AS tensor_fp16_ops,

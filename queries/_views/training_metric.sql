@@ -260,7 +260,9 @@ WITH
             'counters' AS source,
             CASE
                 WHEN counted.flop IS NULL
-                    THEN 'counters of FP32 instructions were not measured'
+                    THEN
+                        'counters of FP32 instructions were not measured: '
+                        || 'tracekit collect --counters does'
                 WHEN counted.peak IS NULL THEN 'no peak is known for this GPU'
             END AS reason
         FROM used
@@ -277,7 +279,9 @@ WITH
             'counters' AS source,
             CASE
                 WHEN busy.covered_ns IS NULL
-                    THEN 'counters of tensor cores were not measured'
+                    THEN
+                        'counters of tensor cores were not measured: '
+                        || 'tracekit collect --counters does'
             END AS reason
         FROM used
         LEFT JOIN counted ON used.device_id = counted.device_id

@@ -27,19 +27,15 @@ WITH
                 AS model
         FROM recorded.run_fact
     ),
-    used AS (
-        SELECT
-            count(DISTINCT device_id) FILTER (
-                WHERE metric = 'gpu_utilization'
-            ) AS devices
-        FROM recorded.training_metric
-    ),
     ran AS (
         SELECT count(*) AS processes
         FROM recorded.process
     ),
     wide AS (
         SELECT
+            count(DISTINCT device_id) FILTER (
+                WHERE metric = 'gpu_utilization'
+            ) AS devices,
             max(value) FILTER (WHERE metric = 'throughput') AS samples_per_second,
             avg(value) FILTER (WHERE metric = 'kernel_utilization')
                 AS kernel_utilization,
@@ -53,7 +49,7 @@ WITH
 SELECT
     fact.framework,
     fact.model,
-    used.devices,
+    wide.devices,
     ran.processes,
     stepped.batch_size,
     wide.samples_per_second,
@@ -66,6 +62,5 @@ SELECT
 FROM stepped
 CROSS JOIN wide
 CROSS JOIN fact
-CROSS JOIN used
 CROSS JOIN ran
 WHERE stepped.steps > 0;

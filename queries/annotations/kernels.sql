@@ -10,9 +10,9 @@
 -- nvtx_kern_sum with ranges = enclosing and limit = 0.
 --
 -- reads:
---   launch      rows
---   annotation  lookup
---   kernel      lookup
+--   kernel       rows
+--   launch_call  lookup
+--   annotation   lookup
 -- needs:
 --   kernel
 --   api_call
@@ -157,21 +157,6 @@ WITH RECURSIVE
                 counted.domain IS NOT DISTINCT FROM range_text.domain
                 AND counted.text IS NOT DISTINCT FROM range_text.text
     ),
-    called AS NOT MATERIALIZED (
-        SELECT
-            process_id,
-            thread_id,
-            call_start_ns,
-            call_end_ns,
-            end_ns - start_ns AS duration_ns,
-            CASE $names
-                WHEN 'canonical' THEN canonical_name
-                WHEN 'short' THEN short_name
-                ELSE name
-            END AS kernel_name
-        FROM launch
-        WHERE activity = 'kernel' AND call_start_ns IS NOT NULL
-    ),
     kernel_text AS MATERIALIZED (
         SELECT
             kernel_name,
@@ -183,25 +168,52 @@ WITH RECURSIVE
                     WHEN 'short' THEN short_name
                     ELSE name
                 END AS kernel_name
-            FROM recorded.kernel
+            FROM kernel
         ) AS distinct_name
+    ),
+    -- Calls find their ranges before kernels find their calls: a sort of calls is
+    -- narrower than one of kernels.
+    called AS (
+        SELECT
+            launch_call.process_id,
+            launch_call.correlation_id,
+            launch_call.thread_id,
+            CASE $ranges WHEN 'enclosing' THEN launch_call.end_ns ELSE 0 END AS end_ns,
+            segment.place AS innermost
+        FROM launch_call
+        ASOF LEFT JOIN segment
+            ON
+                launch_call.process_id = segment.process_id
+                AND launch_call.thread_id = segment.thread_id
+                AND launch_call.start_ns >= segment.at_ns
     ),
     begun AS (
         SELECT
             called.process_id,
             called.thread_id,
-            called.call_end_ns,
-            called.duration_ns,
-            kernel_text.kernel_number,
-            segment.place AS innermost
-        FROM called
-        INNER JOIN kernel_text
-            ON called.kernel_name IS NOT DISTINCT FROM kernel_text.kernel_name
-        ASOF LEFT JOIN segment
+            called.end_ns AS call_end_ns,
+            called.innermost,
+            numbered_kernel.duration_ns,
+            numbered_kernel.kernel_number
+        FROM (
+            SELECT
+                kernel.process_id,
+                kernel.correlation_id,
+                kernel.end_ns - kernel.start_ns AS duration_ns,
+                kernel_text.kernel_number
+            FROM kernel
+            INNER JOIN kernel_text
+                ON
+                    CASE $names
+                        WHEN 'canonical' THEN kernel.canonical_name
+                        WHEN 'short' THEN kernel.short_name
+                        ELSE kernel.name
+                    END IS NOT DISTINCT FROM kernel_text.kernel_name
+        ) AS numbered_kernel
+        INNER JOIN called
             ON
-                called.process_id = segment.process_id
-                AND called.thread_id = segment.thread_id
-                AND called.call_start_ns >= segment.at_ns
+                numbered_kernel.process_id = called.process_id
+                AND numbered_kernel.correlation_id = called.correlation_id
     ),
     per_name AS (
         SELECT

@@ -131,7 +131,9 @@ SELECT
     derivation AS peak_derivation,
     CASE
         WHEN flop IS NULL
-            THEN 'the counters of FADD, FMUL and FFMA instructions were not measured'
+            THEN
+                'the counters of FADD, FMUL and FFMA instructions were not measured: '
+                || 'tracekit collect --counters does'
         WHEN kernel_busy_ns IS NULL THEN 'the durations of kernels are not recorded'
         ELSE no_peak_reason(peak, compute_capability, clock_hz)
     END AS reason

@@ -13,7 +13,7 @@
 --   kernel_counter  lookup
 --   device          lookup
 -- needs:
---   kernel
+--   kernel.registers_per_thread
 -- parameters:
 --   limit  BIGINT = 20    Rows to return, 0 for all.
 -- columns:

@@ -10,7 +10,7 @@
 --   memcpy  rows
 --   device  lookup
 -- needs:
---   memcpy
+--   memcpy.bytes
 -- parameters:
 --   host_peak  DOUBLE = 0   Peak between host and device in B/s, 0 for unknown.
 --   peer_peak  DOUBLE = 0   Peak between devices in B/s, 0 for unknown.

@@ -9,7 +9,7 @@
 --   launch  rows
 -- needs:
 --   gpu_activity
---   api_call
+--   api_call.correlation_id
 -- columns:
 --   process_id      INTEGER  The process, as in the process table.
 --   device_id       INTEGER  The device, as in the device table.

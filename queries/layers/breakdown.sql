@@ -14,6 +14,8 @@
 --   launch         rows
 --   gpu_activity   rows
 --   operator_flop  rows
+-- needs:
+--   module|annotation
 -- parameters:
 --   limit  BIGINT = 20    Rows to return, 0 for all.
 -- columns:

@@ -95,10 +95,8 @@ WITH
             start_ns,
             end_ns,
             is_cpu,
-            coalesce(max(end_ns) FILTER (WHERE NOT is_cpu) OVER earlier, start_ns)
-                AS gpu_to,
-            coalesce(max(end_ns) FILTER (WHERE is_cpu) OVER earlier, start_ns)
-                AS cpu_to
+            max(end_ns) FILTER (WHERE NOT is_cpu) OVER earlier AS gpu_to,
+            max(end_ns) FILTER (WHERE is_cpu) OVER earlier AS cpu_to
         FROM work
         WINDOW
             earlier AS (
@@ -107,22 +105,31 @@ WITH
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             )
     ),
-    times AS (
+    added AS (
         SELECT
             device_id,
-            coalesce(
-                sum(greatest(end_ns - greatest(start_ns, gpu_to), 0))
-                FILTER (WHERE NOT is_cpu),
-                0
-            )::BIGINT AS gpu_ns,
-            coalesce(
-                sum(greatest(end_ns - greatest(start_ns, cpu_to), 0))
-                FILTER (WHERE is_cpu),
-                0
-            )::BIGINT AS cpu_ns,
+            is_cpu,
+            sum(
+                greatest(
+                    end_ns
+                    - greatest(
+                        start_ns, CASE WHEN is_cpu THEN cpu_to ELSE gpu_to END
+                    ),
+                    0
+                )
+            )::BIGINT AS own_ns,
             sum(greatest(end_ns - greatest(start_ns, gpu_to, cpu_to), 0))::BIGINT
                 AS either_ns
         FROM reached
+        GROUP BY device_id, is_cpu
+    ),
+    times AS (
+        SELECT
+            device_id,
+            coalesce(sum(own_ns) FILTER (WHERE NOT is_cpu), 0)::BIGINT AS gpu_ns,
+            coalesce(sum(own_ns) FILTER (WHERE is_cpu), 0)::BIGINT AS cpu_ns,
+            sum(either_ns)::BIGINT AS either_ns
+        FROM added
         GROUP BY device_id
     ),
     lengths AS (

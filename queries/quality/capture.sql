@@ -25,6 +25,8 @@
 --   rejected      lookup
 --   diagnostic    lookup
 --   kernel_metric lookup
+-- needs:
+--   nothing
 -- columns:
 --   check_name  VARCHAR  The check.
 --   severity    VARCHAR  ok where nothing was found, unknown where the check cannot be

@@ -54,13 +54,14 @@ WITH
         FROM sorted
         GROUP BY device_id
     ),
+    summary AS MATERIALIZED (FROM training_metric),
     metric AS (
         SELECT
             device_id,
             metric,
             any_value(value) AS value,
             any_value(reason) AS reason
-        FROM training_metric
+        FROM summary
         WHERE metric LIKE '%utilization'
         GROUP BY device_id, metric
     ),
@@ -70,7 +71,7 @@ WITH
             sum(value) FILTER (WHERE memory_class = 'feature_maps')
             / nullif(sum(value), 0) AS feature_share,
             sum(value) FILTER (WHERE memory_class <> 'unknown') AS known
-        FROM training_metric
+        FROM summary
         WHERE metric = 'peak_memory_of_class'
         GROUP BY device_id
     ),

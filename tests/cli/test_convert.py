@@ -8,6 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.test_query import run_cli
+from tests.support.ncu import identity, raw_page
+from tests.support.nsys_schemas import RELEASES, make_export
+from tests.support.nsys_story import ROWS
 from tests.support.shared import ROOT
 from tracekit.schema import VERSION
 
@@ -149,10 +152,38 @@ def test_clean_removes_caches_and_no_runs(
 
 
 def test_demo(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     assert run_cli("demo") == 0
     out = capfd.readouterr().out
     assert "50,339,651" in out
     assert "bn_bw_1C11_kernel_new" in out
+
+
+def test_a_capture_that_failed_is_a_warning_as_a_run_came_of_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    export = make_export(
+        tmp_path / "x.sqlite", RELEASES[-1], {"StringIds": ROWS["StringIds"]}
+    )
+    assert run_cli("convert", export, "-o", tmp_path / "run") == 0
+    said = capfd.readouterr().err
+    assert "Warning: the capture failed or recorded nothing" in said
+    assert "Error" not in said
+
+
+def test_counters_without_a_timeline_are_told_as_that(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "counters.csv"
+    units = {"launch__waves": ""}
+    page.write_text(raw_page(units, [(identity(0, "gemm"), ("1",))]))
+    assert run_cli("convert", page, "-o", tmp_path / "run") == 0
+    assert capfd.readouterr().err.splitlines()[-2] == (
+        "Counters (ncu): 1 measured launches, and no kernel of a timeline to match "
+        "them with"
+    )

@@ -76,3 +76,67 @@ def test_launches_of_a_rank(rank: int, converted: Converted) -> None:
     )
     assert launched[True] == oracle["gpu_with_launch"]
     assert launched[False] == oracle["gpu_without_launch"]
+
+
+def test_stragglers_are_those_of_the_recorded_times(converted: Converted) -> None:
+    """The n-th communication kernel of each rank, read from the JSON itself."""
+    starts: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    with tarfile.open(TAR) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is None:
+                continue
+            content = json.load(file)
+            rank = content["distributedInfo"]["rank"]
+            found = sorted(
+                (event["ts"] * 1000, (event["ts"] + event["dur"]) * 1000)
+                for event in content["traceEvents"]
+                if event.get("cat") == "kernel" and "nccl" in event["name"].lower()
+            )
+            starts[rank] = [start for start, _ in found]
+            ends[rank] = [end for _, end in found]
+    together = list(zip(*(starts[rank] for rank in range(8)), strict=True))
+    late = {r: sum(times[r] - min(times) for times in together) for r in range(8)}
+    waited = {r: sum(max(times) - times[r] for times in together) for r in range(8)}
+    last = Counter(times.index(max(times)) for times in together)
+
+    run = converted(TAR)
+    answer = run_module(load_module("ranks.stragglers"), [run]).table.to_pylist()
+    assert [row["rank"] for row in answer] == sorted(late, key=lambda r: -late[r])
+    assert [row["rank"] for row in answer] == [7, 2, 6, 0, 5, 4, 3, 1]
+    for row in answer:
+        rank = row["rank"]
+        assert (row["late_ns"], row["waited_ns"]) == (late[rank], waited[rank])
+        assert (row["arrived_last"], row["not_joint"]) == (last[rank], 0)
+
+    arrivals = run_module(load_module("ranks.arrivals"), [run]).table.to_pylist()
+    assert [row["skew_ns"] for row in arrivals] == [
+        max(times) - min(times) for times in together
+    ]
+    pairs = run_module(load_module("ranks.waits"), [run]).table.to_pylist()
+    assert sum(row["waited_ns"] for row in pairs) == sum(waited.values())
+
+    balance = run_module(load_module("ranks.balance"), [run]).table.to_pylist()
+    window = max(
+        json.loads(path.read_text())["per_device"][str(rank)]["last_end_ns"]
+        for rank, path in PASSES.items()
+    ) - min(
+        json.loads(path.read_text())["per_device"][str(rank)]["first_ns"]
+        for rank, path in PASSES.items()
+    )
+    for row in balance:
+        oracle = json.loads(PASSES[row["rank"]].read_text())
+        device = oracle["per_device"][str(row["rank"])]
+        assert row["window_ns"] == window
+        assert row["compute_ns"] == device["compute_union_ns"]
+        assert row["communication_ns"] == device["comm_union_ns"]
+        hidden = device["comm_overlapped_by_compute_ns"]
+        assert row["exposed_communication_ns"] == device["comm_union_ns"] - hidden
+        assert row["window_ns"] - row["idle_ns"] == device["busy_union_ns"]
+
+    residuals = run_module(load_module("ranks.alignment"), [run]).table.to_pylist()
+    assert {row["method"] for row in residuals} == {"utc"}
+    for row in residuals:
+        assert row["distance_ns"] == row["residual_ns"]
+        assert row["collectives"] == 3

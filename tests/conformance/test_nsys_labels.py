@@ -35,7 +35,7 @@ CAPTURES = [
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
 def test_operations_are_named_as_the_export_says(capture: Path) -> None:
     with duckdb.connect() as connection:
-        for text in macros():
+        for text in macros().values():
             connection.execute(text)
         for number, label in labels(capture).items():
             found = connection.execute(

@@ -4,6 +4,7 @@ import io
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -155,3 +156,48 @@ def test_two_forms_of_one_capture_are_told(tmp_path: Path) -> None:
     assert raised.value.hint == (
         "give one of them: by their names they are one capture"
     )
+
+
+def test_two_captures_of_one_rank_are_told_both_ways_out(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(WHOLE)
+    with pytest.raises(UnreadableTraceError) as raised:
+        convert([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "run")
+    assert raised.value.hint == (
+        "rename the files so that each holds its rank: rank-0, rank-1; or convert each "
+        "by itself, if they are not of one job"
+    )
+
+
+def test_a_folder_that_cannot_be_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "ranks"
+    (folder / "proc").mkdir(parents=True)
+    (folder / "rank-0.json").write_text(WHOLE)
+
+    def gone(self: Path, pattern: str) -> list[Path]:
+        raise OSError(5, "Input/output error", str(self / pattern))
+
+    monkeypatch.setattr(Path, "rglob", gone)
+    with pytest.raises(UnreadableTraceError, match="ranks: Input/output error"):
+        convert([folder], tmp_path / "run")
+
+
+def test_a_file_of_a_folder_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for rank in range(2):
+        (folder / f"rank-{rank}.json").write_text(WHOLE)
+    opened = Path.open
+
+    def refused(self: Path, mode: str = "r") -> IO[Any]:
+        if self.name == "rank-1.json":
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, mode)
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(UnreadableTraceError, match=r"rank-1\.json: Permission denied"):
+        convert([folder], tmp_path / "run")

@@ -272,3 +272,12 @@ def test_other_text_is_not_taken_for_it(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(UnreadableTraceError, match="no reader accepts"):
             reader_for(path)
+
+
+def test_what_ncu_said_is_told_in_one_line(run_of_text: Convert) -> None:
+    text = "==PROF== 1\n==ERROR== no\x0bkernel\u2028was " + "found " * 100 + "\n"
+    with pytest.raises(UnreadableTraceError) as raised:
+        run_of_text(text)
+    assert "ncu said no kernel was found found" in str(raised.value)
+    assert len(str(raised.value)) < 400
+    assert len(str(raised.value).splitlines()) == 1

@@ -53,6 +53,25 @@ def test_a_counter_that_lacks_is_no_0(query_rows: QueryRows) -> None:
     assert row["fp32_utilization"] is None
     assert row["measured_kernels"] == 0
     assert "FFMA" in row["reason"]
+    assert "tracekit collect --counters" in row["reason"]
+
+
+def test_instructions_on_two_operands_count_twice(query_rows: QueryRows) -> None:
+    packed = [(0, "fadd2", 10), (0, "fmul2", 100), (0, "ffma2", 1000)]
+    (row,) = query_rows(
+        NAME,
+        device=DEVICE,
+        kernel=KERNEL,
+        kernel_metric=counters(*fp32(0, 1, 2, 3), *packed),
+    )
+    assert row["fp32_flop"] == 1 + 2 + 2 * 3 + 2 * (10 + 100 + 2 * 1000)
+    (row,) = query_rows(
+        NAME,
+        device=DEVICE,
+        kernel=KERNEL,
+        kernel_metric=counters(*fp32(0, 1, 2, 3), *packed[:2]),
+    )
+    assert row["fp32_flop"] is None
 
 
 def test_tensor_cores_are_no_fp32_work(query_rows: QueryRows) -> None:

@@ -232,6 +232,24 @@ def test_bins_are_the_busy_time_between_their_edges(
             assert spans_of.get(2 * number + device, []) == whole
 
 
+@WINDOWS
+@on_random_traces
+@given(traces=many(busy))
+def test_busy_times_are_unions(
+    query_rows: QueryRows, traces: list[Trace], window: str | None
+) -> None:
+    rows = query_rows("gpu.utilization", tables(traces), window=window)
+    assert len(rows) == sum(len(trace.devices) for trace in traces)
+    for row in rows:
+        trace, device = trace_of(traces, row["device_id"])
+        whole = inside(trace, device, window)
+        assert row["window_ns"] == len(whole)
+        kernels = trace.on(device, "kernel") & set(whole)
+        assert row["kernel_busy_ns"] == len(kernels)
+        everything = trace.on(device, *ALL_KINDS) & set(whole)
+        assert row["gpu_busy_ns"] == len(everything)
+
+
 @on_random_traces
 @given(traces=many(launched()))
 def test_waits_are_busy_or_idle(query_rows: QueryRows, traces: list[Trace]) -> None:

@@ -10,7 +10,7 @@ from tracekit.query.catalog import macros
 @pytest.fixture(scope="module")
 def connection() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect()
-    for text in macros():
+    for text in macros().values():
         made.execute(text)
     return made
 

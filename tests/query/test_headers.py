@@ -8,9 +8,9 @@ import pytest
 
 from tests.conftest import MakeRun
 from tracekit.query import Limits, Scope, load_module, module_names
-from tracekit.query.catalog import load_file, macros, views
-from tracekit.query.module import Membership
-from tracekit.query.session import Session
+from tracekit.query.catalog import load_file, macros, macros_of, views
+from tracekit.query.module import NOTHING, Membership
+from tracekit.query.session import Session, with_reads
 from tracekit.query.window import _VIEWS, TIME_WINDOW, show_window
 from tracekit.schema import TABLES
 
@@ -28,7 +28,7 @@ def tables_in(sql: str) -> set[str]:
         return re.sub(r"\bASOF\b", "", text)
 
     with duckdb.connect() as connection:
-        for text in macros():
+        for text in macros().values():
             connection.execute(plain(text))
         named = connection.get_table_names(re.sub(r"\$\w+", "NULL", plain(sql)))
     return {table.removeprefix("recorded.") for table in named}
@@ -51,6 +51,7 @@ def test_columns_on_empty_tables_are_those_of_the_header(
     run = run_of()
     with Session([run], Limits()) as session:
         show_window(session, run, module, Scope(), (0,))
+        session.make_macros(macros_of(module.sql))
         session.connection.execute(module.sql, module.bind({}))
         described = session.connection.description
     assert described is not None
@@ -65,6 +66,18 @@ def test_reads_are_the_tables_that_the_statement_names(name: str) -> None:
     listed = {read.table for read in module.reads}
     assert listed <= known
     assert tables_in(module.sql) & known == listed
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_needs_are_tables_and_columns_that_it_reads(name: str) -> None:
+    module = load_module(name)
+    read = with_reads(read.table for read in module.reads)
+    for need in "|".join(module.needs).split("|"):
+        if need in ("", NOTHING):
+            continue
+        table, _, column = need.partition(".")
+        assert table in read
+        assert not column or column in TABLES[table].column_names
 
 
 @pytest.mark.parametrize("name", module_names())
@@ -107,7 +120,7 @@ def test_views_have_the_columns_a_scope_asks_for(name: str, run_of: MakeRun) -> 
 
 def test_macros_load() -> None:
     with duckdb.connect() as connection:
-        for text in macros():
+        for text in macros().values():
             connection.execute(text)
 
 

@@ -217,7 +217,7 @@ def test_random_ids_equal_a_search_through_all_calls(
 def test_bits_of_a_block_are_its_ids() -> None:
     ids = [-(2**63), -33, -32, -1, 0, 1, 31, 32, 33, 2**63 - 1]
     with duckdb.connect() as connection:
-        for text in macros():
+        for text in macros().values():
             connection.execute(text)
         found = connection.execute(
             "SELECT id_block(id) * 32 + log2(id_bit(id))::BIGINT"
@@ -225,3 +225,42 @@ def test_bits_of_a_block_are_its_ids() -> None:
             {"ids": ids},
         ).fetchall()
     assert [row[0] for row in found] == ids
+
+
+def test_launch_calls_launched_work(run_of: MakeRun) -> None:
+    rows = run_sql(
+        "SELECT process_id, correlation_id, name, start_ns FROM launch_call"
+        " ORDER BY process_id, correlation_id",
+        [
+            run_of(
+                {
+                    "kernel": """
+                        process_id, device_id, correlation_id, name, start_ns, end_ns
+                        0,          0,         1,              gemm,       50,     60
+                        0,          0,         1,              gemm,       60,     70
+                        0,          0,         2,              gemm,       70,     80
+                        1,          0,         3,              gemm,       70,     80
+                        1,          0,         NULL,           gemm,       80,     90
+                    """,
+                    "api_call": """
+                        process_id, thread_id, domain,  name,   correlation_id, start_ns, end_ns
+                        0,          0,         driver,  cuF,                 1,       11,     14
+                        0,          0,         runtime, cudaF,               1,       10,     15
+                        0,          0,         runtime, cudaF,               2,       20,     25
+                        0,          0,         runtime, none,                3,       30,     35
+                        0,          0,         runtime, none,                4,       30,     35
+                        0,          0,         driver,  none,                4,       31,     32
+                        1,          0,         runtime, cudaF,               3,       30,     35
+                        1,          0,         runtime, none,                1,       36,     37
+                        1,          0,         runtime, none,             NULL,       38,     39
+                    """,  # noqa: E501 - a table is read across
+                }
+            )
+        ],
+    ).table.to_pylist()
+    assert rows == table("""
+        process_id, correlation_id, name,  start_ns
+        0,          1,              cudaF,       10
+        0,          2,              cudaF,       20
+        1,          3,              cudaF,       30
+    """)

@@ -29,6 +29,29 @@ def nsys_captures() -> list[Path]:
     return sorted([*NSYS.glob("*/*.sqlite"), *folders])
 
 
+# What lies beside captures: what they must come to, and how they were made.
+NO_CAPTURE = (
+    "*.md",
+    "*.exact.json",
+    "*.keyavg.json",
+    "*.flops.json",
+    "*.stats/*",
+    "*_pqtdir/*",
+    "src/*",
+    "mlp_adam.json",
+)
+
+
+def captures() -> list[Path]:
+    """Return every capture of the collection, sorted; none without it."""
+    files = [file for file in TRACES.rglob("*") if file.is_file()]
+    found = [f for f in files if not any(map(f.match, NO_CAPTURE))]
+    # A cache of conversions may stand beside a capture.
+    return sorted(
+        [*TRACES.rglob("*_pqtdir"), *(f for f in found if ".tracekit" not in f.parts)]
+    )
+
+
 def exact(capture: Path) -> dict[str, Any]:
     """Return the integer pass over a capture that lies beside it."""
     path = capture.with_suffix(".exact.json")

@@ -22,10 +22,14 @@ COMMANDS = (
     "info",
     "query",
     "sql",
+    "report",
+    "diff",
     "scrub",
     "doctor",
     "clean",
 )
+# Each is `tracekit.cli.<name>` with an `app` of commands of its own.
+GROUPS = ("workload",)
 
 app = typer.Typer(
     name="tracekit",
@@ -57,6 +61,8 @@ for _name in COMMANDS:
     app.command(_name, context_settings=getattr(_module, "CONTEXT", None))(
         getattr(_module, _name)
     )
+for _name in GROUPS:
+    app.add_typer(importlib.import_module(f"tracekit.cli.{_name}").app, name=_name)
 
 
 def _terminated(number: int, frame: object) -> None:  # noqa: ARG001 - a handler

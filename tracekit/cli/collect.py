@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracekit.cli.counting_options import Counters, Like, Top
 from tracekit.cli.options import Format, Quiet, Verbose
 from tracekit.cli.output import note, write_result
-from tracekit.cli.progress import rows_read
-from tracekit.errors import CollectError, TracekitError
+from tracekit.cli.training import (
+    BatchSize,
+    Device,
+    Framework,
+    Precision,
+    Python,
+    Seed,
+    Setting,
+    Steps,
+)
+from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.collect.request import Collected
-    from tracekit.store.run import Run
+    from tracekit.cli.tracing import Tracing
+    from tracekit.collect.workloads import Training
 
 # What follows the program's name belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
-
-_GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
-_SHOWN_MESSAGES = 5
 
 
 class Profiler(StrEnum):
@@ -28,6 +35,7 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    NCU = "ncu"
 
 
 def collect(
@@ -49,7 +57,30 @@ def collect(
             "--preset",
             "-p",
             metavar="NAME",
-            help="What to record beside kernels, calls and ranges; repeat it.",
+            help="What to record beside kernels, calls and ranges, or a preset of "
+            "the workload (tiny); repeat it.",
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            "--workload", metavar="NAME", help="A model of tracekit's own to train."
+        ),
+    ] = None,
+    framework: Framework = None,
+    python: Python = None,
+    batch_size: BatchSize = None,
+    steps: Steps = None,
+    precision: Precision = None,
+    device: Device = None,
+    seed: Seed = None,
+    setting: Setting = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="batch-size=8,16,...",
+            help="A run for each, up to the memory's limit.",
         ),
     ] = None,
     range_: Annotated[
@@ -60,6 +91,9 @@ def collect(
             help="The part of the run to record.",
         ),
     ] = "whole",
+    counters: Counters = False,
+    like: Like = None,
+    top: Top = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -82,7 +116,6 @@ def collect(
 
     Ends with the program's status; 125 if no capture of GPU work came of it.
     """
-    from tracekit.collect import cupti, nsys
     from tracekit.tools.nsys import find_nsys
 
     if profiler is None:
@@ -90,36 +123,87 @@ def collect(
     if list_presets:
         _list_presets(profiler)
         return
+    from tracekit.cli import counting
+    from tracekit.cli.tracing import Tracing
+    from tracekit.collect.collectors import collector
     from tracekit.collect.ranges import CaptureRange
-    from tracekit.collect.request import Request
-    from tracekit.store.unfinished import already_there
 
-    words = command or []
-    stem, run_path = _places(output, words)
-    if not no_convert and run_path.exists() and not force:
-        raise already_there(run_path)
-    run_traced = nsys.collect if profiler is Profiler.NSYS else cupti.collect
-    collected = run_traced(
-        Request(
-            command=words,
-            stem=stem,
-            presets=preset or [],
-            capture_range=CaptureRange.parse(range_),
-            replace=force,
-            say=lambda text: note(text, quiet=quiet),
-        )
+    counting.check_options(
+        profiler, like, top, counters=counters, no_convert=no_convert
     )
-    for capture in collected.captures:
-        note(f"Captured {capture}", quiet=quiet)
-    try:
-        _convert(collected, None if no_convert else run_path, force=force, quiet=quiet)
-    except CollectError:
-        raise
-    except TracekitError as error:
-        raise CollectError(f"{error}", hint=error.hint) from error
-    if collected.status:
-        note(f"The program ended with status {collected.status}", quiet=quiet)
-    raise typer.Exit(collected.status)
+    one = Tracing(
+        collector(profiler),
+        range_=CaptureRange.parse(range_),
+        converts=not no_convert,
+        counters=counters,
+        part=None if like is None else counting.part_of(like, top, quiet=quiet),
+        top=top,
+        force=force,
+        quiet=quiet,
+    )
+    given = (framework, python, batch_size, steps, precision, device, seed, setting)
+    if workload is None:
+        if sweep is not None or any(value is not None for value in given):
+            raise UsageError(
+                "there is no workload that the options of a training are for",
+                hint="--workload NAME; tracekit workload list has them",
+            )
+        words = command or []
+        raise typer.Exit(one.run(words, _places(output, _name(words)), preset or []))
+    if command:
+        raise UsageError(
+            "both a program and --workload are given", hint="leave one of them out"
+        )
+    from tracekit.collect import workloads
+
+    names, own = workloads.split_presets(workload, preset or [])
+    training = workloads.Training(
+        name=workload,
+        framework=framework,
+        python=python,
+        preset=own,
+        batch_size=batch_size,
+        steps=steps,
+        precision=precision,
+        device=device,
+        seed=seed,
+        settings=setting or (),
+        profile=workloads.profiled_steps(range_, steps),
+    )
+    raise typer.Exit(_train(one, training, sweep, output, names))
+
+
+def _train(
+    one: "Tracing",
+    training: "Training",
+    sweep: str | None,
+    output: Path | None,
+    presets: list[str],
+) -> int:
+    """Trace a training, or those of a sweep until the memory does not suffice."""
+    from tracekit.collect import workloads
+    from tracekit.tools.interpreters import interpreter_for
+
+    workloads.check(training)
+    framework = workloads.framework_of(training)
+    trainings = workloads.swept(training, sweep) if sweep else {"": training}
+    interpreter = interpreter_for(framework, training.python)
+    status = 0
+    with workloads.scripts() as folder:
+        for label, each in trainings.items():
+            status = one.run(
+                workloads.command(each, interpreter, folder),
+                _places(output, f"{each.name}-{framework}", label),
+                presets,
+                interpreter.variables,
+                is_workload=True,
+            )
+            if sweep and status == workloads.OUT_OF_MEMORY:
+                note(f"{label} is beyond the memory", quiet=one.quiet)
+                return 0
+            if status:
+                return status
+    return status
 
 
 def _list_presets(profiler: Profiler) -> None:
@@ -127,6 +211,11 @@ def _list_presets(profiler: Profiler) -> None:
 
     from tracekit.collect.presets import presets
 
+    if profiler is Profiler.NCU:
+        raise UsageError(
+            "the collector ncu has no presets",
+            hint="its metrics are chosen by the GPU: collectors/ncu",
+        )
     rows = [
         {
             "preset": name,
@@ -139,15 +228,22 @@ def _list_presets(profiler: Profiler) -> None:
     write_result(pa.Table.from_pylist(rows), Format.TABLE)
 
 
-def _places(output: Path | None, command: list[str]) -> tuple[Path, Path]:
-    """Return where the capture goes, without its suffix, and the run."""
+def _places(output: Path | None, name: str, label: str = "") -> tuple[Path, Path]:
+    """Return where the capture goes, without its suffix, and the run.
+
+    Args:
+        output: What the user named.
+        name: What it is called where they did not.
+        label: Tells the runs of a sweep apart.
+    """
     from tracekit.collect.request import capture_stem
 
     if output is None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        output = Path(f"{_name(command)}-{stamp}.run")
+        output = Path(f"{name}-{stamp}.run")
     suffix = output.suffix if output.suffix == ".run" else ""
-    stem = capture_stem(output.with_name(output.name.removesuffix(suffix)))
+    plain = output.name.removesuffix(suffix)
+    stem = capture_stem(output.with_name(f"{plain}-{label}" if label else plain))
     run = stem.with_name(stem.name + suffix)
     return stem, run
 
@@ -156,68 +252,3 @@ def _name(command: list[str]) -> str:
     """Return the name of the script, or of the program that has none."""
     scripts = [word for word in command[1:] if word.endswith((".py", ".sh"))]
     return Path((scripts or command or ["program"])[0]).stem
-
-
-def _convert(
-    collected: "Collected", destination: Path | None, *, force: bool, quiet: bool
-) -> None:
-    """Make the run; without a destination only look for GPU work."""
-    import tempfile
-
-    from tracekit.cli.opening import warn
-    from tracekit.convert import Request
-    from tracekit.convert import convert as convert_captures
-    from tracekit.schema import TABLES
-
-    with (
-        tempfile.TemporaryDirectory(prefix="tracekit-collect-") as scratch,
-        rows_read("converting", quiet=quiet) as on_rows,
-    ):
-        # Numbered captures are stretches of one run, and each makes one of its own.
-        for number, capture in enumerate(collected.captures):
-            place = destination or Path(scratch) / f"{number}.run"
-            if destination is not None and number:
-                place = destination.with_name(f"{destination.stem}.{number + 1}.run")
-            run = convert_captures(
-                [capture],
-                place,
-                Request(
-                    tables=frozenset(TABLES if destination else _GPU_WORK),
-                    replace=force,
-                    on_rows=on_rows,
-                ),
-            )
-            if destination is not None:
-                warn(run, quiet=quiet)
-                note(f"Wrote {place}", quiet=quiet)
-            _check_gpu_work(run, collected, capture, quiet=quiet)
-
-
-def _check_gpu_work(
-    run: "Run", collected: "Collected", capture: Path, *, quiet: bool
-) -> None:
-    if run.manifest.window is not None:
-        return
-    said = "".join(f"\n  | {text}" for text in _messages(run))
-    text = f"{capture} holds no GPU work{said}"
-    if collected.status:
-        note(f"Warning: {text}", quiet=quiet)
-        return
-    raise CollectError(
-        text,
-        hint="look whether the program used the GPU while it was recorded, and whether "
-        "another profiler (torch.profiler, ncu) ran in it",
-    )
-
-
-def _messages(run: "Run") -> list[str]:
-    """Return what the profiler said was wrong."""
-    import pyarrow.parquet as pq
-
-    rows = [
-        row
-        for file in run.files("diagnostic")
-        for row in pq.read_table(file).to_pylist()
-    ]
-    texts = [row["text"] for row in rows if row["severity"] in ("error", "warning")]
-    return list(dict.fromkeys(texts))[:_SHOWN_MESSAGES]

@@ -133,7 +133,7 @@ def _detail(manifest: "Manifest", seconds: float) -> list[str]:
 
 def _summary(manifest: "Manifest") -> list[str]:
     """Say what was read, and what was not."""
-    from tracekit.cli.info import joined_line
+    from tracekit.api.facts import joined_line
 
     rows = {name: manifest.rows(name) for name in manifest.tables}
     read = ", ".join(

@@ -38,6 +38,8 @@ def warn(run: "Run", *, quiet: bool) -> None:
 
     for file in run.files("diagnostic"):
         for row in pq.read_table(file).to_pylist():
-            told = is_verbose() or row["severity"] != "info"
-            if row["source"] == "converter" and told:
-                note(f"{row['severity'].capitalize()}: {row['text']}", quiet=quiet)
+            is_info = row["severity"] == "info"
+            if row["source"] == "converter" and (is_verbose() or not is_info):
+                # However bad the capture is, a run came of it.
+                severity = "Info" if is_info else "Warning"
+                note(f"{severity}: {row['text']}", quiet=quiet)

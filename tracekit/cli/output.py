@@ -29,7 +29,7 @@ def write_result(table: "pa.Table", how: Format, *, csv_safe: bool = False) -> N
         UsageError: It is binary, and standard output is a terminal.
         OutputError: There is no room for it.
     """
-    with _standard_output():
+    with standard_output():
         _write(table, how, csv_safe=csv_safe)
 
 
@@ -39,13 +39,13 @@ def write_text(text: str) -> None:
     Raises:
         OutputError: There is no room for it.
     """
-    with _standard_output():
+    with standard_output():
         typer.echo(text)
         sys.stdout.flush()
 
 
 @contextmanager
-def _standard_output() -> Iterator[None]:
+def standard_output() -> Iterator[None]:
     """Turn what may go wrong with standard output into an error, or an end."""
     try:
         yield

@@ -44,6 +44,7 @@ def collect(request: Request) -> Collected:
         "TRACEKIT_CUPTI_FOLDER": str(folder.absolute()),
         **({"TRACEKIT_CUPTI_LIBRARY": str(built.cupti)} if built.cupti else {}),
         **recording.options,
+        **request.variables,
     }
     if not request.capture_range.is_whole:
         settings["TRACEKIT_CUPTI_RANGE"] = request.capture_range.kind

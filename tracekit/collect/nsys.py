@@ -64,7 +64,7 @@ def collect(request: Request) -> Collected:
             *request.command,
         ]
         request.say(f"Running {shlex.join(command)}")
-        ended = launch.run(command, log)
+        ended = launch.run(command, log, request.variables)
     reports = reports_of(request.stem)
     if not reports:
         raise _no_report(nsys, request, ended, log)

@@ -1,13 +1,16 @@
 """What a collector is asked for, and what it gives back."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.collect.parts import Part
 from tracekit.collect.ranges import WHOLE_RUN, CaptureRange
 from tracekit.collect.ranks import task_in
 from tracekit.errors import OutputError, UsageError
+
+GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +22,9 @@ class Request:
         stem: Where the capture goes, without its suffix.
         presets: What to record beside the base preset.
         capture_range: The part of the run to record.
+        part: The kernels to read counters of; None for all in the range.
         replace: Whether earlier captures of this name may be replaced.
+        variables: Further variables of the program's environment.
         say: Told what is run.
     """
 
@@ -27,7 +32,9 @@ class Request:
     stem: Path
     presets: Sequence[str] = ()
     capture_range: CaptureRange = WHOLE_RUN
+    part: Part | None = None
     replace: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = lambda _: None
 
     def beside(self, suffix: str) -> Path:
@@ -42,16 +49,32 @@ class Collected:
     Attributes:
         captures: The captures; several where a range was entered several times.
         status: The status of the program, 128 + n for a signal.
+        holds: The tables of which one must have rows, or nothing was recorded.
+        what: What those are, for the user.
+        hint: What to do where there is nothing.
     """
 
     captures: list[Path]
     status: int
+    holds: frozenset[str] = GPU_WORK
+    what: str = "GPU work"
+    hint: str = (
+        "look whether the program used the GPU while it was recorded, and whether "
+        "another profiler (torch.profiler, ncu) ran in it"
+    )
 
 
 def capture_stem(stem: Path) -> Path:
     """Return where this task's capture goes: each of several has its own."""
     task = task_in(os.environ)
     return stem if task is None else stem.with_name(f"{stem.name}-rank-{task.rank}")
+
+
+def already_there(capture: Path) -> UsageError:
+    """Return the error for a capture whose name is taken."""
+    return UsageError(
+        f"{capture} exists", hint="give another name, or replace it with --force"
+    )
 
 
 def make_room(
@@ -64,9 +87,7 @@ def make_room(
         OutputError: The folder cannot be written.
     """
     if earlier and not request.replace:
-        raise UsageError(
-            f"{earlier[0]} exists", hint="give another name, or replace it with --force"
-        )
+        raise already_there(earlier[0])
     try:
         request.stem.parent.mkdir(parents=True, exist_ok=True)
         for path in earlier:

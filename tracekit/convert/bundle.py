@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from tracekit.convert.capture import decompressed
+from tracekit.convert.capture import check_exists, decompressed, files_in, size_of
 from tracekit.convert.nsys.report import REPORT_SUFFIXES
 from tracekit.convert.readers import find_reader, reader_for
 from tracekit.convert.readers.base import Reader
@@ -74,6 +74,7 @@ def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]
                 continue
             with ExitStack() as inner:
                 damages = []
+                check_exists(member)
                 with output_errors(destination):
                     unpacked = inner.enter_context(
                         decompressed(member, _folder(inner, scratch), damages.append)
@@ -101,9 +102,8 @@ def _unknown(capture: Path, plain: Path) -> UnreadableTraceError:
 
 def _in_folder(folder: Path) -> Iterator[Path]:
     """Yield the files of a folder that may be captures, by name; links are not."""
-    for file in sorted(folder.rglob("*")):
-        is_plain = file.is_file() and not file.is_symlink()
-        if is_plain and not _is_hidden(file.name) and file.stat().st_size:
+    for file in files_in(folder):
+        if not file.is_symlink() and not _is_hidden(file.name) and size_of(file):
             yield file
 
 

@@ -68,6 +68,20 @@ def files_in(folder: Path) -> list[Path]:
         raise UnreadableTraceError(f"{folder}: {error.strerror}") from error
 
 
+def size_of(file: Path) -> int:
+    """Return the size of a file in bytes, 0 where it is gone meanwhile.
+
+    Raises:
+        UnreadableTraceError: The system does not tell.
+    """
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise UnreadableTraceError(f"{file}: {error.strerror}") from error
+
+
 def fingerprint(paths: list[Path]) -> Fingerprint:
     """Hash the files of the captures.
 

@@ -25,6 +25,8 @@ from tracekit.convert.refusal import same_rank
 from tracekit.convert.steps import StepFinder
 from tracekit.convert.torch.execution_join import ExecutionTraces
 from tracekit.convert.validity import part
+from tracekit.convert.workload.record import is_record
+from tracekit.convert.workload.told import ToldSteps
 from tracekit.errors import UsageError
 from tracekit.schema import HOST_RANK, TABLES, Scope
 from tracekit.store.manifest import Manifest, Note, Rank, Source, Window
@@ -89,7 +91,8 @@ def convert(
         hashing = open_.enter_context(ThreadPoolExecutor(1))
         hashes = hashing.submit(fingerprint, list(captures))
         conversion = _Conversion(writer, request)
-        for capture in captures:
+        # What records say of steps is known before the first step.
+        for capture in sorted(captures, key=is_record, reverse=True):
             # Writers turn their own failures into errors that name the destination.
             for found in found_in(capture, writer.scratch, destination):
                 conversion.read(found)
@@ -128,6 +131,7 @@ class _Conversion:
         self._numbering = Numbering()
         self._steps = StepFinder()
         self._recorded_steps = False
+        self._told = ToldSteps()
         self._logs: list[CaptureLog] = []
         self._formats: list[str] = []
         self._ranks: dict[int, RankFacts] = {}
@@ -178,11 +182,9 @@ class _Conversion:
     def finish(self, name: str, content_of: Callable[[], Fingerprint]) -> None:
         """Write what is known only now, and publish the run."""
         self._executions.claim(self._ranks)
+        self._write_steps()
         if not self._ranks:
             self._ranks[0] = RankFacts()
-        if "step" in self._wanted and not self._recorded_steps:
-            for rank, steps in self._steps.rows().items():
-                self._write("step", rank, _rows("step", steps))
         self._executions.release(
             self._ranks, self._writer, self._redactor.rows, self._write
         )
@@ -244,13 +246,29 @@ class _Conversion:
         )
         self._writer.publish(manifest)
 
+    def _write_steps(self) -> None:
+        """Write the steps that annotations name, else those that a record tells."""
+        if "step" not in self._wanted or self._recorded_steps:
+            return
+        found = self._steps.rows()
+        for rank, steps in found.items():
+            self._write("step", rank, self._told.tell(_rows("step", steps)))
+        own = [] if found else self._told.own_steps(self._ranks)
+        if not own:
+            return
+        if not self._ranks:
+            self._ranks[0] = RankFacts(origin_utc_ns=0)
+            self._write("process", 0, _rows("process", self._told.describe()))
+        self._write("step", min(self._ranks), _rows("step", own))
+
     def _take(self, batch: Batch, log: CaptureLog) -> None:
         table = TABLES[batch.table]
         rows = batch.rows
         if rows.schema.names != table.arrow.names:
             raise AssertionError(f"a reader gave {batch.table} other columns")
         if not log.has_timeline:
-            self._counters.hold(log, batch)
+            if not self._told.hold(log, batch):
+                self._counters.hold(log, batch)
             return
         if table.name == "device":
             rows = self._numbering.new_devices(rows)
@@ -267,6 +285,9 @@ class _Conversion:
             self._steps.look(batch.rank, rows)
         elif table.name == "step":
             self._recorded_steps = True
+            rows = self._told.tell(rows)
+        elif table.name == "process":
+            self._told.look(rows)
         elif table.name == "collective":
             self._clocks.look(batch.rank, rows)
         elif table.name == "kernel_metric":

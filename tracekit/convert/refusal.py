@@ -25,7 +25,8 @@ def same_rank(rank: int, first: str, second: str) -> UnreadableTraceError:
         f"{first} and {second} are both rank {rank}",
         hint="give one of them: by their names they are one capture"
         if one
-        else "rename the files so that each holds its rank: rank-0, rank-1",
+        else "rename the files so that each holds its rank: rank-0, rank-1; or "
+        "convert each by itself, if they are not of one job",
     )
 
 

@@ -2,16 +2,18 @@
 
 from tracekit.query.answer import Answer
 from tracekit.query.catalog import load_module, module_names
-from tracekit.query.engine import Limits, run_module, run_sql
+from tracekit.query.engine import Limits, ModuleSession, missing, run_module, run_sql
 from tracekit.query.module import QueryModule
 from tracekit.query.scope import Scope
 
 __all__ = [
     "Answer",
     "Limits",
+    "ModuleSession",
     "QueryModule",
     "Scope",
     "load_module",
+    "missing",
     "module_names",
     "run_module",
     "run_sql",

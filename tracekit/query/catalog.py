@@ -1,6 +1,8 @@
 """The SQL modules, views and macros that ship with tracekit."""
 
 import csv
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
@@ -105,12 +107,32 @@ def views() -> tuple[View, ...]:
 
 
 @cache
-def macros() -> tuple[str, ...]:
-    """Return the macros of rules, and the files of macros in order of their names."""
-    return (
-        *(_classifier(name, rules(name)) for name, _ in _files(_RULES, ".csv")),
-        *(text for _, text in _files(_MACROS, ".sql")),
-    )
+def macros() -> Mapping[str, str]:
+    """Return the statements that make the macros, of rules and of files, by name."""
+    texts = [_classifier(name, rules(name)) for name, _ in _files(_RULES, ".csv")]
+    for _, text in _files(_MACROS, ".sql"):
+        texts += re.split(r"^(?=CREATE MACRO )", text, flags=re.MULTILINE)[1:]
+    return {
+        match[1].lower(): text
+        for text in texts
+        if (match := re.match(r"CREATE MACRO (\w+)", text))
+    }
+
+
+@cache
+def macros_of(sql: str) -> frozenset[str]:
+    """Return the names of the macros that a statement calls, and of those they call.
+
+    A word that is a macro's name counts as a call.
+    """
+    found: set[str] = set()
+    pending = [sql]
+    while pending:
+        code = re.sub(r"--.*", "", pending.pop()).lower()
+        called = {*re.findall(r"\w+", code)} & macros().keys() - found
+        found |= called
+        pending += [macros()[name] for name in called]
+    return frozenset(found)
 
 
 @dataclass(frozen=True)

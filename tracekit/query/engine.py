@@ -7,16 +7,14 @@ import pyarrow as pa
 
 from tracekit.errors import QueryError, TracekitError
 from tracekit.query.answer import Answer
+from tracekit.query.catalog import macros_of
 from tracekit.query.known import check_known
-from tracekit.query.module import Membership, QueryModule
+from tracekit.query.module import QueryModule
+from tracekit.query.needs import missing
 from tracekit.query.scope import Scope
-from tracekit.query.session import Limits, Session, with_reads
-from tracekit.query.window import Shown, all_tables, check_scope, show_window
-from tracekit.schema import TABLES
+from tracekit.query.session import Limits, Session
+from tracekit.query.window import Shown, check_scope, show_window
 from tracekit.store.run import Run
-
-# What a module is about; the other tables only say more of it.
-_SUBJECTS = (Membership.ROWS, Membership.CLIP, Membership.WHOLE)
 
 
 def run_module(
@@ -36,46 +34,79 @@ def run_module(
     Raises:
         QueryError: A parameter, an option or the statement does not work.
     """
-    scope = scope or Scope()
-    values = module.bind(parameters or {})
-    check_scope(module, scope)
-    check_known(runs, scope)
-    several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
-    tables: list[pa.Table] = []
-    memberships: list[str] = []
-    reasons: list[str] = []
-    windows: list[Shown] = []
-    with Session(runs, limits or Limits()) as session:
-        _check_one_select(session, module)
+    with ModuleSession(runs, limits=limits) as session:
+        return session.run(module, parameters, scope=scope)
+
+
+class ModuleSession:
+    """Modules on the same runs, one after another; a context manager."""
+
+    def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        self._runs = tuple(runs)
+        self._session = Session(runs, limits or Limits())
+
+    def __enter__(self) -> "ModuleSession":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._session.close()
+
+    def run(
+        self,
+        module: QueryModule,
+        parameters: dict[str, str] | None = None,
+        *,
+        scope: Scope | None = None,
+    ) -> Answer:
+        """Run a module as `run_module` does.
+
+        Raises:
+            QueryError: A parameter, an option or the statement does not work.
+        """
+        scope = scope or Scope()
+        runs = self._runs
+        values = module.bind(parameters or {})
+        check_scope(module, scope)
+        check_known(runs, scope)
+        several = len(runs) > 1 or any(len(run.ranks) > 1 for run in runs)
+        tables: list[pa.Table] = []
+        memberships: list[str] = []
+        reasons: list[str] = []
+        windows: list[Shown] = []
+        _check_one_select(self._session, module)
         for run in runs:
             for ranks in _groups(run, module, scope):
-                shown = show_window(session, run, module, scope, ranks)
+                lacking = missing(module, run)
+                if lacking is not None and module.columns:
+                    shown, table = Shown(None), _empty(module)
+                else:
+                    shown = show_window(self._session, run, module, scope, ranks)
+                    table = _run(self._session, module, values)
                 windows.append(shown)
-                for reason in (_missing(module, run), shown.unknown):
+                for reason in (lacking, shown.unknown):
                     if reason is not None and reason not in reasons:
                         reasons.append(reason)
                 if shown.membership is not None and shown.membership not in memberships:
                     memberships.append(shown.membership)
-                table = _run(session, module, values)
                 if several:
                     rank = ranks[0] if len(ranks) == 1 else None
                     table = _with_source(table, run.run_id, rank)
                 tables.append(table)
-    # Who did not ask for steps learns from the answer that there are none, and a range
-    # need not be in every rank.
-    if scope.window is not None and all(shown.absent for shown in windows):
-        raise QueryError(windows[0].absent or "", hint=windows[0].hint)
-    if not tables:
-        raise QueryError("the runs have no ranks")
-    answer = pa.concat_tables(tables)
-    if not answer.num_rows and not reasons:
-        what = ", ".join(scope.options()) or "these runs"
-        reasons.append(f"{module.name} finds nothing in {what}")
-    return Answer(
-        table=answer,
-        membership="; ".join(memberships) or None,
-        reasons=tuple(reasons),
-    )
+        # Who did not ask for steps learns from the answer that there are none, and a
+        # range need not be in every rank.
+        if scope.window is not None and all(shown.absent for shown in windows):
+            raise QueryError(windows[0].absent or "", hint=windows[0].hint)
+        if not tables:
+            raise QueryError("the runs have no ranks")
+        answer = pa.concat_tables(tables)
+        if not answer.num_rows and not reasons:
+            what = ", ".join(scope.options()) or "these runs"
+            reasons.append(f"{module.name} finds nothing in {what}")
+        return Answer(
+            table=answer,
+            membership="; ".join(memberships) or None,
+            reasons=tuple(reasons),
+        )
 
 
 def run_sql(text: str, runs: Sequence[Run], *, limits: Limits | None = None) -> Answer:
@@ -135,32 +166,17 @@ def _groups(run: Run, module: QueryModule, scope: Scope) -> list[tuple[int, ...]
     return [(rank,) for rank in ranks] if module.per_rank else [ranks]
 
 
-def _missing(module: QueryModule, run: Run) -> str | None:
-    """Return why the module has no answer on this run, or None."""
-    needed = module.needs
-    if needed:
-        tables = (sorted(with_reads([name]) & TABLES.keys()) for name in needed)
-        empty = [
-            table
-            for names in tables
-            if not any(run.manifest.rows(name) for name in names)
-            for table in names
-        ]
-    else:
-        subjects = [r.table for r in module.reads if r.membership in _SUBJECTS]
-        wanted = sorted(with_reads(subjects) & TABLES.keys() or all_tables(module))
-        empty = [] if any(run.manifest.rows(table) for table in wanted) else wanted
-    if not empty:
-        return None
-    absent = run.manifest.absent
-    because = next((absent[table] for table in empty if table in absent), None)
-    reason = f"{module.name} needs {' or '.join(empty)}, which {run.run_id} has none of"
-    return reason if because is None else f"{reason}: {because}"
+def _empty(module: QueryModule) -> pa.Table:
+    """Return the answer without rows, its columns as the header says."""
+    return pa.schema(
+        [pa.field(column.name, column.type.arrow) for column in module.columns]
+    ).empty_table()
 
 
 def _run(
     session: Session, module: QueryModule, values: dict[str, bool | int | float | str]
 ) -> pa.Table:
+    session.make_macros(macros_of(module.sql))
     try:
         relation = session.connection.sql(module.sql, params=values or None)
         return _distinctly_named(relation.to_arrow_table())
@@ -238,4 +254,12 @@ def _hint(error: Exception) -> str | None:
     return None
 
 
-__all__ = ["Limits", "SqlSession", "TracekitError", "run_module", "run_sql"]
+__all__ = [
+    "Limits",
+    "ModuleSession",
+    "SqlSession",
+    "TracekitError",
+    "missing",
+    "run_module",
+    "run_sql",
+]

@@ -18,8 +18,10 @@ A header is the block of `--` lines at the top::
 `reads` names the tables and views, each with what a window does to it: `rows` takes
 whole rows, `clip` cuts intervals to the window, `whole` takes everything of the devices
 and processes that were asked for, `lookup` takes everything. `needs` names those
-without which there is no answer (by default every one that is no lookup, and any one of
-them will do; of a view's tables any one will do). `scope: run` runs the module once
+without which there is no answer: `kernel`, a column (`kernel.grid_x`), alternatives
+(`module|annotation`), or `nothing`. By default it is every one that is no lookup, and
+any one of them will do; of a view's tables any one will do. A module is not run on what
+lacks them. `scope: run` runs the module once
 over all ranks.
 """
 
@@ -42,6 +44,9 @@ _SECTION = re.compile(
 )
 
 Value = bool | int | float | str
+
+NOTHING = "nothing"
+"""A need of modules that answer whatever there is."""
 
 
 class Membership(Enum):
@@ -118,8 +123,8 @@ class QueryModule:
         summary: What it answers, in one line.
         description: What the numbers mean.
         reads: The tables and views it reads.
-        needs: Tables that must have rows, all of them; empty if any of those it reads
-            will do.
+        needs: Tables that must have rows, or columns that must have values, all of
+            them; empty if any of the tables it reads will do.
         parameters: Its parameters.
         columns: The columns of its answer.
         per_rank: Whether it runs for each rank by itself.

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tracekit.errors import QueryError
-from tracekit.query.catalog import macros, views
+from tracekit.query.catalog import macros, macros_of, views
 from tracekit.query.tables import literal, no_glob, select_rows
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
@@ -36,7 +36,10 @@ class Limits:
 
 
 class Session:
-    """A connection with the macros; a context manager.
+    """A connection; a context manager.
+
+    The macros that a statement calls are made before it is run: to make all of them
+    takes longer than most queries do.
 
     Args:
         runs: The runs whose files may be read.
@@ -44,6 +47,7 @@ class Session:
     """
 
     def __init__(self, runs: Sequence[Run], limits: Limits) -> None:
+        self._macros: set[str] = set()
         self._spill = tempfile.mkdtemp(prefix="tracekit-spill-")
         self.connection = duckdb.connect()
         try:
@@ -70,14 +74,24 @@ class Session:
 
     def execute(self, sql: str) -> None:
         """Run a statement of tracekit's own."""
+        self.make_macros(macros_of(sql))
         self.connection.execute(sql)
+
+    def make_macros(self, names: Iterable[str]) -> None:
+        """Make the macros of these names, in order: those call others before them."""
+        wanted = {*names} - self._macros
+        for name, text in macros().items():
+            if name in wanted:
+                self.connection.execute(text)
+        self._macros |= wanted
 
     def show_rank(self, run: Run, ranks: Sequence[int], names: Iterable[str]) -> None:
         """Make `recorded.<name>` for tables and views, of some ranks of one run."""
         self._show("recorded", run, ranks, names, ", {rank}::INTEGER AS rank")
 
     def show_all(self, runs: Sequence[Run]) -> None:
-        """Make every table and view of all runs, with run_id and rank."""
+        """Make every table, view and macro, of all runs, with run_id and rank."""
+        self.make_macros(macros())
         for name, table in TABLES.items():
             selects = [
                 select_rows(
@@ -150,8 +164,6 @@ class Session:
         self.execute("SET enable_external_access = false")
         self.execute("SET lock_configuration = true")
         self.execute("CREATE SCHEMA recorded")
-        for text in macros():
-            self.execute(text)
 
 
 def with_reads(names: Iterable[str]) -> frozenset[str]:
@@ -169,6 +181,7 @@ def with_reads(names: Iterable[str]) -> frozenset[str]:
 
 def fetch(session: Session, sql: str, values: dict[str, object]) -> pa.Table:
     """Run a statement and return its rows as an Arrow table."""
+    session.make_macros(macros_of(sql))
     relation = session.connection.sql(sql, params=values or None)
     if relation is None:
         raise QueryError("the statement returns no rows")

@@ -74,13 +74,11 @@ def write_markdown(table: pa.Table, target: IO[bytes]) -> None:
         for field in table.schema
     ]
     lines = [
-        "| "
-        + " | ".join(_escaped(visible(name)) for name in table.column_names)
-        + " |",
+        "| " + " | ".join(escaped(visible(name)) for name in table.column_names) + " |",
         "|" + "|".join(" ---: " if right else " --- " for right in numeric) + "|",
     ]
     for row in table.to_pylist():
-        cells = (_escaped(cell(value)) for value in row.values())
+        cells = (escaped(cell(value)) for value in row.values())
         lines.append("| " + " | ".join(cells) + " |")
     target.write(("\n".join(lines) + "\n").encode())
 
@@ -92,11 +90,17 @@ def write_parquet(table: pa.Table, target: IO[bytes]) -> None:
     pq.write_table(table, target, compression="zstd")
 
 
+def finite_rows(table: pa.Table) -> list[dict[str, object]]:
+    """Return the rows as JSON has them: NaN is null."""
+    return [{k: _finite(v) for k, v in row.items()} for row in table.to_pylist()]
+
+
 def _finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return text that Markdown takes for no markup."""
     for character in "\\|<>*_`[]":
         text = text.replace(character, "\\" + character)
     return text

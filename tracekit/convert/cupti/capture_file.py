@@ -166,7 +166,10 @@ def _layout(text: str) -> tuple[int, Layout] | None:
     number, _, rest = text.partition(" ")
     name, *columns = rest.split(" ")
     pairs = [column.partition(":") for column in columns]
-    if not number.isdecimal() or any(kind not in _TYPES for _, _, kind in pairs):
+    names = {column for column, _, _ in pairs}
+    if not number.isdecimal() or len(names) < len(pairs):
+        return None
+    if any(kind not in _TYPES for _, _, kind in pairs):
         return None
     return int(number), Layout(
         name, tuple((column, *_TYPES[kind]) for column, _, kind in pairs)

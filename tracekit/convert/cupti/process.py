@@ -1,5 +1,6 @@
 """The records of one process of the native CUPTI collector, as rows of the tables."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -55,6 +56,34 @@ _AS_IT_IS = {
     "overhead": ("start_ns", "end_ns"),
 }
 _TABLES = {"memory": "memory_event", **{name: name for name in _AS_IT_IS}}
+# What else the records of a kind must tell to be read.
+_MORE = {
+    "kernel": (
+        *("name", "cluster_x", "cluster_y", "cluster_z", "launch_type"),
+        *("context_id", "stream_id"),
+    ),
+    "memcpy": (
+        *("copy_kind", "source_kind", "destination_kind", "copy_count"),
+        *("source_device", "destination_device"),
+    ),
+    "memset": ("memory_kind",),
+    "api_call": ("name", "domain"),
+    "sync": ("kind", "event_id"),
+    "memory": ("operation", "memory_kind"),
+    "overhead": ("kind", "correlation_id"),
+    "marker": ("time_ns", "id", "flags", "name", "domain", "object_kind", "thread"),
+    "device": (
+        *("uuid_high", "uuid_low", "memory_bytes", "bandwidth_kb_s", "ordinal"),
+        *("name", "capability_major", "capability_minor", "sm_count", "clock_khz"),
+        *("l2_cache_bytes", "warp_size", "max_warps_per_sm", "max_blocks_per_sm"),
+        *("max_threads_per_block", "registers_per_sm", "shared_bytes_per_sm"),
+    ),
+    "context": (
+        *("context_id", "device", "null_stream_id", "parent_context_id"),
+        "is_green",
+    ),
+    "dropped": ("records",),
+}
 
 
 class Process:
@@ -84,6 +113,7 @@ class Process:
         self.rank = rank
         self.dropped = 0
         self.unpaired = 0
+        self.incomplete: Counter[str] = Counter()
         self._device_of = device_of
         self._thread_of = thread_of
         self._rows = rows
@@ -99,7 +129,7 @@ class Process:
             on_device: Told of each device that is described.
         """
         for block in self.file.blocks():
-            if block.kind not in ("context", "device"):
+            if block.kind not in ("context", "device") or _lacks(block):
                 continue
             for row in block.rows.to_pylist():
                 if block.kind == "context":
@@ -110,7 +140,9 @@ class Process:
     def events(self) -> Iterator[Batch]:
         """Yield the rows of the file's blocks, in their order."""
         for block in self.file.blocks():
-            if block.kind in _TABLES:
+            if _lacks(block):
+                self.incomplete[block.kind] += block.rows.num_rows
+            elif block.kind in _TABLES:
                 yield self._batch(_TABLES[block.kind], block)
             elif block.kind == "dropped":
                 self.dropped += pc.sum(block.rows.column("records")).as_py()
@@ -310,6 +342,13 @@ class Process:
                 "is_green": bool(row["is_green"]),
             },
         )
+
+
+def _lacks(block: Block) -> bool:
+    """Tell whether the file describes a kind without something that is needed."""
+    as_it_is = _AS_IT_IS.get(_TABLES.get(block.kind, ""), ())
+    needed = {*as_it_is, *_MORE.get(block.kind, ())}
+    return not needed <= set(block.rows.schema.names)
 
 
 def _one_of(numbers: pa.Array, names: Mapping[int, str]) -> pa.Array:

@@ -22,6 +22,7 @@ _CODES = {pa.int64(): "q", pa.int32(): "i", pa.int8(): "b"}
 ZERO = pa.scalar(0, pa.int64())
 NONE = pa.scalar(None, pa.int64())
 _ZERO_INTEGER = pa.scalar(0, pa.int32())
+_LOW, _HIGH = pa.scalar(0, pa.int32()), pa.scalar(1, pa.int32())
 _LONGEST_TEXT = 2**31 - 1
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -85,7 +86,7 @@ def _unscaled(decimals: pa.Array) -> pa.Array | None:
         pa.int64(), 2 * len(decimals), [None, decimals.buffers()[1]]
     )
     pairs = pa.FixedSizeListArray.from_arrays(words, 2)
-    low, high = pc.list_element(pairs, 0), pc.list_element(pairs, 1)
+    low, high = pc.list_element(pairs, _LOW), pc.list_element(pairs, _HIGH)
     # 19 digits may need a 65th bit: then the upper word has another sign.
     fits = pc.all(pc.equal(pc.less(low, ZERO), pc.less(high, ZERO))).as_py()
     return low if fits else None

@@ -254,7 +254,7 @@ class Trace:
             "cpu_slice": "Kineto does not record it",
             "call_stack": "Kineto does not record it",
             "counter_sample": "Kineto does not record it",
-            "kernel_metric": "Kineto does not record it",
+            "kernel_metric": "a second run reads counters: tracekit collect --counters",
             "memory_segment": "recorded in a memory snapshot of PyTorch",
             "python_function": "recorded with profile(with_stack=True)",
             "module": "recorded with profile(with_stack=True, with_modules=True)",

@@ -15,7 +15,6 @@ _NOT_BY_NSYS = (
     "flow",
     "module",
     "python_function",
-    "kernel_metric",
     "memory_segment",
 )
 # Read elsewhere than by EVENT_TABLES.
@@ -43,6 +42,9 @@ def explain_absence(
     """
     traced = log.settings.get("capture_event_type")
     reasons = dict.fromkeys(_NOT_BY_NSYS, "Nsight Systems does not record it")
+    reasons["kernel_metric"] = (
+        "a second run reads counters: tracekit collect --counters"
+    )
     for name in _CUDA_TABLES:
         reasons[name] = _reason(traced, "Cuda", "CUDA", "-t cuda")
     reasons["annotation"] = _reason(traced, "NvtxEvents", "NVTX", "-t nvtx")

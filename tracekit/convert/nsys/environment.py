@@ -14,7 +14,7 @@ from tracekit.convert.nsys.export import Export
 from tracekit.convert.readers.base import CaptureLog
 from tracekit.convert.redaction import Private
 from tracekit.convert.secrets import mask_command
-from tracekit.convert.variables import ALLOWED_VARIABLES, is_allowed_variable
+from tracekit.tools.variables import ALLOWED_VARIABLES, is_allowed_variable
 
 _HOMES = frozenset({"HOME", "USERPROFILE"})
 _USERS = frozenset({"USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER"})

@@ -19,7 +19,7 @@ from tracekit.convert.nsys.environment import (
 from tracekit.convert.nsys.share_rules import Rows, Text
 from tracekit.convert.redaction import Private, Redact, Redactor
 from tracekit.convert.secrets import mask_secrets
-from tracekit.convert.variables import is_allowed_variable
+from tracekit.tools.variables import is_allowed_variable
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.~/-])(?:[A-Za-z]:)?(?:[/\\][^/\\\s:;,'\"]+)*[/\\](?=\w)"

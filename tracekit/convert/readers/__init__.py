@@ -24,6 +24,7 @@ from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
 from tracekit.convert.readers.torch_snapshot import TorchSnapshotReader
+from tracekit.convert.readers.workload import WorkloadReader
 from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.convert.refusal import refusal
 
@@ -50,6 +51,7 @@ READERS: tuple[Reader, ...] = (
     TorchExecutionTraceReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
+    WorkloadReader(),
 )
 
 

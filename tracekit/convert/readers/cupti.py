@@ -16,8 +16,8 @@ from tracekit.convert.peaks import peak_fp32
 from tracekit.convert.ranks import rank_in_environment, rank_in_name
 from tracekit.convert.readers.base import Batch, RankFacts, Reading
 from tracekit.convert.row_batches import RowBatches
-from tracekit.convert.variables import is_allowed_variable
 from tracekit.schema import HOST_RANK
+from tracekit.tools.variables import is_allowed_variable
 
 _GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 _ABSENT = {
@@ -27,7 +27,7 @@ _ABSENT = {
     "os_call": "CUPTI does not record it",
     "library_call": "CUPTI does not record it",
     "cpu_sample": "CUPTI does not record it",
-    "kernel_metric": "the collector of timelines reads no counters",
+    "kernel_metric": "a second run reads counters: tracekit collect --counters",
     "annotation": "the program has no NVTX ranges, or NVTX reached another libcupti",
 }
 
@@ -202,6 +202,8 @@ class _Capture:
             self._log.skip(
                 "marker", "the end of a range that has no start", process.unpaired
             )
+        for kind, count in process.incomplete.items():
+            self._log.skip(kind, "its description in the file lacks a column", count)
         if file.unread:
             self._log.skip("byte", "after the last whole block", file.unread)
             self._log.diagnose(

@@ -21,6 +21,7 @@ from tracekit.convert.readers.base import Batch, CaptureLog, Reading
 from tracekit.errors import UnreadableTraceError
 
 _ROWS_FOR_LOCALE = 2000
+_LONGEST_MESSAGE = 300
 _NO_NUMBER = "the value is no number (n/a, nan, text)"
 _RANGES = (":Push/Pop_Range:", ":Start/Stop_Range:")
 _IDENTITY = frozenset(
@@ -229,7 +230,9 @@ def _without_table(capture: Path, errors: list[str]) -> UnreadableTraceError:
             "(ERR_NVGPUCTRPERM)",
             hint="run ncu as an administrator, or allow counters to all users",
         )
-    said = f": ncu said {errors[0]}" if errors else ": no kernel was profiled"
+    said = ": no kernel was profiled"
+    if errors:
+        said = f": ncu said {' '.join(errors[0].split())[:_LONGEST_MESSAGE]}"
     return UnreadableTraceError(
         f"{capture.name} holds no table of counters{said}",
         hint="ncu --csv --page raw --import report.ncu-rep > counters.csv",

@@ -17,8 +17,8 @@ from tracekit.convert.rocm.facts import (
 )
 from tracekit.convert.rocm.rocpd import Part, data_of, parts_of
 from tracekit.convert.row_batches import RowBatches
-from tracekit.convert.variables import is_allowed_variable
 from tracekit.schema import HOST_RANK
+from tracekit.tools.variables import is_allowed_variable
 
 Row = dict[str, Any]
 

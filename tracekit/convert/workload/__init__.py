@@ -1,0 +1,1 @@
+"""The record that a workload keeps of its iterations, beside a capture of them."""

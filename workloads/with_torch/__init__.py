@@ -1,0 +1,1 @@
+"""The workloads in PyTorch, 2.11 and later."""
