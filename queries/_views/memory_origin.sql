@@ -24,6 +24,7 @@ WITH
         FROM recorded.memory_event
         WHERE thread_id IS NOT NULL AND allocator <> 'cuda'
     ),
+    -- Paths of files may have been cut down to names, to take folders out.
     stack AS (
         SELECT
             call_stack_id,
@@ -36,17 +37,19 @@ WITH
                 regexp_matches(symbol, '^torch::autograd::Engine')
                 OR (
                     regexp_matches(
-                        file, 'torch/(autograd/(__init__|graph)|_tensor)\.py$'
+                        file,
+                        'torch/(autograd/(__init__|graph)|_tensor)\.py$'
+                        || '|^(__init__|graph|_tensor)\.py$'
                     )
-                    AND regexp_matches(symbol, 'backward|^grad$')
+                    AND regexp_matches(symbol, 'backward|^grad$|^_make_grads$')
                 )
             ) AS is_backward,
-            bool_or(regexp_matches(file, 'torch/utils/checkpoint\.py$'))
+            bool_or(regexp_matches(file, '(torch/utils/|^)checkpoint\.py$'))
                 AS is_checkpoint,
-            bool_or(regexp_matches(file, 'torch/optim/')) AS is_optimizer,
+            bool_or(regexp_matches(file, 'torch/optim/|^optimizer\.py$')) AS is_optimizer,
             bool_or(
-                regexp_matches(file, 'torch/optim/')
-                AND regexp_matches(symbol, '^_init_(group|state)')
+                regexp_matches(file, 'torch/optim/|^\w+\.py$')
+                AND regexp_matches(symbol, '^_init_(group|state)$')
             ) AS is_state,
             bool_or(
                 regexp_matches(file, 'torch/nn/modules/')
