@@ -46,7 +46,8 @@ WITH
             ) AS is_backward,
             bool_or(regexp_matches(file, '(torch/utils/|^)checkpoint\.py$'))
                 AS is_checkpoint,
-            bool_or(regexp_matches(file, 'torch/optim/|^optimizer\.py$')) AS is_optimizer,
+            bool_or(regexp_matches(file, 'torch/optim/|^optimizer\.py$'))
+                AS is_optimizer,
             bool_or(
                 regexp_matches(file, 'torch/optim/|^\w+\.py$')
                 AND regexp_matches(symbol, '^_init_(group|state)$')
