@@ -178,6 +178,7 @@ _SOURCES: Mapping[str, Mapping[str, str]] = {
         "memory_kind": "args.Device Type",
         "total_allocated_bytes": "args.Total Allocated",
         "total_reserved_bytes": "args.Total Reserved",
+        "memory_event_id": "numbered by time",
     },
     "counter_sample": {
         "source": "kineto",
