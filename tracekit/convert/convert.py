@@ -150,6 +150,9 @@ class _Conversion:
         for damage in found.damages:
             log.repair("compression", damage)
             log.diagnose("warning", f"{found.name} is damaged or cut short: {damage}")
+        for loss in found.lost:
+            log.skip("tar", loss)
+            log.diagnose("warning", f"the tar file is cut short or damaged: {loss}")
         if found.skipped:
             log.skip("file", "beside the captures, and none itself", found.skipped)
         if found.reports:

@@ -16,6 +16,8 @@ from tracekit.query.session import Limits, Session
 from tracekit.query.window import Shown, check_scope, show_window
 from tracekit.store.run import Run
 
+_BATCH_ROWS = 65_536
+
 
 def run_module(
     module: QueryModule,
@@ -149,12 +151,21 @@ class SqlSession:
         if not statement:
             raise QueryError("there is no SQL to run")
         try:
-            relation = self._session.connection.sql(
-                "FROM query($text)", params={"text": statement}
-            )
-            return Answer(_distinctly_named(relation.to_arrow_table()))
+            return Answer(_distinctly_named(self._relation(statement).to_arrow_table()))
         except duckdb.Error as error:
             raise QueryError(_first_lines(error), hint=_hint(error)) from error
+
+    def stream(self, statement: str) -> pa.RecordBatchReader:
+        """Run one SELECT of tracekit's own, and return its rows as they come.
+
+        The next statement ends it.
+        """
+        return self._relation(statement).to_arrow_reader(_BATCH_ROWS)
+
+    def _relation(self, statement: str) -> duckdb.DuckDBPyRelation:
+        return self._session.connection.sql(
+            "FROM query($text)", params={"text": statement}
+        )
 
 
 def _groups(run: Run, module: QueryModule, scope: Scope) -> list[tuple[int, ...]]:
