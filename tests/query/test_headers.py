@@ -28,6 +28,7 @@ def tables_in(sql: str) -> set[str]:
         return re.sub(r"\bASOF\b", "", text)
 
     with duckdb.connect() as connection:
+        register(connection)
         for text in macros().values():
             connection.execute(plain(text))
         named = connection.get_table_names(re.sub(r"\$\w+", "NULL", plain(sql)))
