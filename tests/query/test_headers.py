@@ -10,6 +10,7 @@ from tests.conftest import MakeRun
 from tracekit.query import Limits, Scope, load_module, module_names
 from tracekit.query.catalog import load_file, macros, macros_of, views
 from tracekit.query.module import NOTHING, Membership
+from tracekit.query.sequential import register
 from tracekit.query.session import Session, with_reads
 from tracekit.query.window import _VIEWS, TIME_WINDOW, show_window
 from tracekit.schema import TABLES
