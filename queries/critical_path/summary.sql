@@ -10,7 +10,6 @@
 -- replays it. It is the step of middle length, or the whole window without steps.
 --
 -- reads:
---   gpu_activity  clip
 --   stable_step   rows
 --   user_process  rows
 --   time_window   lookup
@@ -21,7 +20,7 @@
 --   annotation    lookup
 --   operator      lookup
 -- needs:
---   gpu_activity
+--   user_process
 -- parameters:
 --   step  BIGINT = -1     Number of the step, -1 for that of middle length.
 --   by    VARCHAR = kind  One of kind or name: what has a row of its own.

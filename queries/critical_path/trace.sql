@@ -15,7 +15,6 @@
 -- looked at: a communication kernel that waits for them is on the path itself.
 --
 -- reads:
---   gpu_activity  clip
 --   stable_step   rows
 --   user_process  rows
 --   time_window   lookup
@@ -24,7 +23,7 @@
 --   cuda_event    lookup
 --   sync          lookup
 -- needs:
---   gpu_activity
+--   user_process
 -- parameters:
 --   step   BIGINT = -1  Number of the step, -1 for that of middle length.
 --   limit  BIGINT = 0   Rows to return, 0 for all.
