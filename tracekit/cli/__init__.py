@@ -24,6 +24,7 @@ COMMANDS = (
     "sql",
     "report",
     "diff",
+    "export",
     "scrub",
     "doctor",
     "clean",
