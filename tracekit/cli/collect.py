@@ -35,6 +35,7 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    CUPTI_PYTHON = "cupti-python"
     NCU = "ncu"
 
 
@@ -100,6 +101,12 @@ def collect(
             "--output", "-o", readable=False, metavar="RUN", help="The run to make."
         ),
     ] = None,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline", help="Run it once more without a profiler: what tracing cost."
+        ),
+    ] = False,
     no_convert: Annotated[
         bool, typer.Option("--no-convert", help="Keep the capture, make no run.")
     ] = False,
@@ -119,7 +126,7 @@ def collect(
     from tracekit.tools.nsys import find_nsys
 
     if profiler is None:
-        profiler = Profiler.NSYS if list_presets or find_nsys() else Profiler.CUPTI
+        profiler = Profiler.NSYS if find_nsys() else Profiler.CUPTI
     if list_presets:
         _list_presets(profiler)
         return
@@ -136,6 +143,7 @@ def collect(
         range_=CaptureRange.parse(range_),
         converts=not no_convert,
         counters=counters,
+        baseline=baseline,
         part=None if like is None else counting.part_of(like, top, quiet=quiet),
         top=top,
         force=force,
@@ -226,6 +234,8 @@ def _list_presets(profiler: Profiler) -> None:
         for name, preset in presets(profiler).items()
     ]
     write_result(pa.Table.from_pylist(rows), Format.TABLE)
+    others = ", ".join(f"--with {other}" for other in Profiler if other != profiler)
+    typer.echo(f"These are the presets of {profiler}; others: {others}", err=True)
 
 
 def _places(output: Path | None, name: str, label: str = "") -> tuple[Path, Path]:

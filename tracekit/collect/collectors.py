@@ -9,6 +9,7 @@ from tracekit.collect.request import Collected, Request
 COLLECTORS = {
     "nsys": "tracekit.collect.nsys",
     "cupti": "tracekit.collect.cupti",
+    "cupti-python": "tracekit.collect.cupti_python",
     "ncu": "tracekit.collect.ncu",
 }
 

@@ -49,25 +49,34 @@ class Collected:
     Attributes:
         captures: The captures; several where a range was entered several times.
         status: The status of the program, 128 + n for a signal.
+        beside: Captures that belong to each of them, such as samples of the machine.
         holds: The tables of which one must have rows, or nothing was recorded.
         what: What those are, for the user.
         hint: What to do where there is nothing.
+        program_ns: How long the program ran; None where that is not known.
     """
 
     captures: list[Path]
     status: int
+    beside: list[Path] = field(default_factory=list)
     holds: frozenset[str] = GPU_WORK
     what: str = "GPU work"
     hint: str = (
         "look whether the program used the GPU while it was recorded, and whether "
         "another profiler (torch.profiler, ncu) ran in it"
     )
+    program_ns: int | None = None
 
 
 def capture_stem(stem: Path) -> Path:
     """Return where this task's capture goes: each of several has its own."""
     task = task_in(os.environ)
     return stem if task is None else stem.with_name(f"{stem.name}-rank-{task.rank}")
+
+
+def kept_samples(path: Path) -> list[Path]:
+    """Return the samples as a list, without them if they could not be written."""
+    return [path] if path.is_file() and path.stat().st_size else []
 
 
 def already_there(capture: Path) -> UsageError:

@@ -211,8 +211,10 @@ def instants(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     memory = [event for event in events if event.name == "[memory]"]
     if memory and "memory_event" in context.tables:
         yield _memory(memory, context)
-    # Without a category: where the profiler's own span begins and ends.
     marks = [event for event in events if event.cat and event.name != "[memory]"]
+    own = len(events) - len(memory) - len(marks)
+    if own:
+        context.log.skip("instant", "where the profiler's own window begins, ends", own)
     if marks and "annotation" in context.tables:
         times = context.times([event.ts for event in marks])
         yield batch(
