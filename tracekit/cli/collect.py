@@ -36,6 +36,10 @@ class Profiler(StrEnum):
     NSYS = "nsys"
     CUPTI = "cupti"
     NCU = "ncu"
+    TORCH = "torch"
+    TENSORFLOW = "tensorflow"
+    MXNET = "mxnet"
+    CNTK = "cntk"
 
 
 def collect(
@@ -87,7 +91,7 @@ def collect(
         str,
         typer.Option(
             "--range",
-            metavar="whole|cudaProfilerApi|nvtx:NAME",
+            metavar="whole|cudaProfilerApi|nvtx:NAME|steps:FROM:TO",
             help="The part of the run to record.",
         ),
     ] = "whole",
@@ -211,11 +215,6 @@ def _list_presets(profiler: Profiler) -> None:
 
     from tracekit.collect.presets import presets
 
-    if profiler is Profiler.NCU:
-        raise UsageError(
-            "the collector ncu has no presets",
-            hint="its metrics are chosen by the GPU: collectors/ncu",
-        )
     rows = [
         {
             "preset": name,

@@ -108,6 +108,12 @@ class PythonArgs(Args, gc=False):
     parent: int | None = msgspec.field(default=None, name="Python parent id")
 
 
+class RangeArgs(Args, gc=False):
+    """A range that a record_function made."""
+
+    finished: bool | None = None
+
+
 class MemoryArgs(Args, gc=False):
     """An allocation or a release."""
 
