@@ -29,23 +29,22 @@ _LIMIT_S = 120
 _CALLS = "kernel,runtime,driver"
 _COPIES = f"{_CALLS},memcpy,memset"
 _ALL = f"{_COPIES},sync,memory,marker,overhead,device,context"
-# Alternated within a process: what is recorded, and how.
+# What is recorded, how, and whether from the first CUDA context on or after it.
 _DIAGNOSED = {
-    "kernels": ("kernel", ""),
-    "kernels, calls": (_CALLS, ""),
-    "kernels, calls, copies": (_COPIES, ""),
+    "late all": (_ALL, "", True),
+    "late calls": (_CALLS, "", True),
+    "calls": (_CALLS, "", False),
+    "copies": (_COPIES, "", False),
     **{
-        f"kernels, calls, copies, {kind}": (f"{_COPIES},{kind}", "")
+        f"copies, {kind}": (f"{_COPIES},{kind}", "", False)
         for kind in ("sync", "memory", "marker", "overhead", "device,context")
     },
-    "all": (_ALL, ""),
-    "all but sync": (_ALL.replace("sync,", ""), ""),
-    "all but sync, memory": (_ALL.replace("sync,memory,", ""), ""),
     **{
-        f"all, {how}": (_ALL, how)
-        for how in ("shared", "own", "pthreadid", "zeroed", "clock", "discard")
+        how: (_ALL, how, False)
+        for how in ("noflush", "big", "prefault", "pthreadid", "discard")
     },
-    "all but sync, own": (_ALL.replace("sync,", ""), "own"),
+    "late noflush": (_ALL, "noflush", True),
+    "copies noflush": (_COPIES, "noflush", False),
 }
 
 
@@ -82,19 +81,11 @@ def ways(names: Sequence[str], folder: Path, *, diagnose: bool) -> list[Way]:
         )
     found.append(Way("torch profiler", after=["torch"]))
     if diagnose:
-        ranged = {**native, "TRACEKIT_CUPTI_RANGE": "cudaProfilerApi"}
-        found += [
-            Way(
-                f"  {name}",
-                after=["alternate"],
-                variables={
-                    **ranged,
-                    "TRACEKIT_CUPTI_RECORDS": records,
-                    "TRACEKIT_CUPTI_TRY": how,
-                },
-            )
-            for name, (records, how) in _DIAGNOSED.items()
-        ]
+        for name, (records, how, is_late) in _DIAGNOSED.items():
+            own = {"TRACEKIT_CUPTI_RECORDS": records, "TRACEKIT_CUPTI_TRY": how}
+            if is_late:
+                own["TRACEKIT_CUPTI_RANGE"] = "cudaProfilerApi"
+            found.append(Way(f"  {name}", variables={**native, **own}))
     wanted = ("untraced", *names)
     return [way for way in found if not names or way.name.strip() in wanted]
 

@@ -4,8 +4,8 @@
 
 The trace has the events of a training loop as Kineto writes them: operators with
 nested args, runtime calls, kernels, links, allocations. Each reader runs in a process
-of its own. The second is plain `json.load` and a loop over the events; the third is
-HolisticTraceAnalysis, in a virtual environment of its own:
+of its own, all of them on one core. The second is plain `json.load` and a loop over the
+events; the third is HolisticTraceAnalysis, in a virtual environment of its own:
 
     python -m venv hta && hta/bin/pip install HolisticTraceAnalysis
     python benchmarks/convert_kineto.py --peer-python hta/bin/python
@@ -73,6 +73,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
     print(machine())
+    # "MB/s" is that of one core, whatever threads a reader has.
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     print(
         f"{'reader':24} {'MB':>6} {'wall s':>8} {'user s':>8} {'sys s':>7} "
         f"{'MB/s':>7} {'MB/user s':>9} {'peak MiB':>9}"

@@ -41,6 +41,8 @@ def main() -> None:
     profiler = torch.profiler.profile() if how == "torch" else None
     if profiler:
         profiler.start()
+    if how != "alternate":
+        torch.cuda.cudart().cudaProfilerStart()
     launch(value, 3000)
     taken = []
     for number in range(repetitions):

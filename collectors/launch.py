@@ -4,9 +4,10 @@
 
 A profiler may end with a status of its own and mixes its output into the program's, so
 this process stands between the two. NOTES is a file: it gets `pid PID HOW` when the
-program starts and `status N` when it ended (128 + n for a signal). OUT and ERR are
-`DESCRIPTOR:DEVICE:INODE`, where the program's output belongs; HOW is `direct` if the
-profiler left both open, else `through`, and the output takes the profiler's way.
+program starts and `status N NS` when it ended (128 + n for a signal) after so many
+nanoseconds. OUT and ERR are `DESCRIPTOR:DEVICE:INODE`, where the program's output
+belongs; HOW is `direct` if the profiler left both open, else `through`, and the output
+takes the profiler's way.
 
 The program gets a process group of its own, so that a signal for it reaches all that it
 started and not the profiler. Only the standard library is used.
@@ -16,6 +17,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,6 +31,7 @@ def main() -> None:
     found = [_still_open(out), _still_open(err)]
     targets = [descriptor for descriptor in found if descriptor is not None]
     direct = len(targets) == len(found)
+    began_ns = time.monotonic_ns()
     child = os.fork()
     if child == 0:
         _become(command, targets if direct else [])
@@ -37,7 +40,7 @@ def main() -> None:
     for descriptor in targets:
         os.close(descriptor)
     status = _ended(child)
-    _note(notes, f"status {status}")
+    _note(notes, f"status {status} {time.monotonic_ns() - began_ns}")
     sys.exit(status)
 
 

@@ -1,4 +1,4 @@
-"""Fuzzes one reader, guided by the code it reaches.
+"""Fuzzes one target, guided by the code it reaches.
 
     python fuzz/target.py kineto [options of libFuzzer] [CORPUS...]
 
@@ -13,14 +13,13 @@ import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 with atheris.instrument_imports(include=["tracekit"]):
-    from fuzz.checking import check
-    from fuzz.targets import Capture, readers
+    from fuzz.targets import Capture, targets
 
 
 def main() -> None:
-    """Run libFuzzer on the reader that the first argument names."""
+    """Run libFuzzer on the target that the first argument names."""
     name = sys.argv.pop(1)
-    reader = readers()[name]
+    check = targets()[name]
     # Memory, where there is such a folder: a write to the disk takes longer than
     # the reading.
     memory = Path("/dev/shm")
@@ -31,7 +30,7 @@ def main() -> None:
     capture = Capture(name, folder, atheris.FuzzedDataProvider)
 
     def one(data: bytes) -> None:
-        check(reader, capture.write(data), scratch)
+        check(capture.write(data), scratch)
 
     atheris.Setup(sys.argv, one)
     atheris.Fuzz()

@@ -1,14 +1,14 @@
-"""The fuzz targets: each reader has one, and its seeds lead into the reader."""
+"""The fuzz targets: each parser has one, and its seeds lead into it."""
 
 import random
 from pathlib import Path
 
 import pytest
 
-from fuzz.checking import check
 from fuzz.sqlite_program import spoiled
-from fuzz.targets import CORPUS, NOT_FUZZED, SEEDS, Capture, readers
+from fuzz.targets import CORPUS, NOT_FUZZED, SEEDS, Capture, corpus, readers, targets
 from tracekit.convert.readers import READERS
+from tracekit.convert.scrub import SCRUBBERS
 
 
 class Dice:
@@ -34,22 +34,22 @@ class Dice:
         return self._random.choice([0.5, -1e300, float("inf"), float("nan")])
 
 
-def test_every_reader_has_seeds() -> None:
+def test_every_parser_has_a_target_and_seeds() -> None:
     assert set(readers()) | NOT_FUZZED == {reader.name for reader in READERS}
-    without = [name for name in readers() if not any((CORPUS / name).glob("*"))]
-    assert without == []
+    others = {"bundle", *(f"scrub-{name}" for name in SCRUBBERS)}
+    assert set(targets()) == set(readers()) | others
+    assert [name for name in targets() if not any(corpus(name).glob("*"))] == []
 
 
-@pytest.mark.parametrize("name", readers())
-def test_seeds_reach_the_reader(name: str, tmp_path: Path) -> None:
-    reader = readers()[name]
+@pytest.mark.parametrize("name", targets())
+def test_seeds_reach_the_target(name: str, tmp_path: Path) -> None:
     folder, scratch = tmp_path / "in", tmp_path / "scratch"
     folder.mkdir()
     scratch.mkdir()
     capture = Capture(name, folder, Dice)
     outcomes = [
-        check(reader, capture.write(seed.read_bytes()), scratch)
-        for seed in sorted((CORPUS / name).iterdir())
+        targets()[name](capture.write(seed.read_bytes()), scratch)
+        for seed in sorted(corpus(name).iterdir())
     ]
     assert "read" in outcomes
 

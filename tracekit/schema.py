@@ -24,7 +24,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 VERSION = f"{MAJOR}.{MINOR}"
 
 HOST_RANK = -1
@@ -599,8 +599,17 @@ _ALL = (
             Column("data_type", _S, "Element type of the tensor, such as float32."),
             Column("shape", _S, "Shape of the tensor, canonical JSON."),
             _STACK,
+            Column(
+                "class_source",
+                _S,
+                "How memory_class is known: profiler (it said so) or storage (the "
+                "storage was followed from its allocation to its release).",
+            ),
+            Column("layer", _S, "Layer of the model that made or owns it."),
+            Column("memory_event_id", _L, "Number of the event in its rank, in order."),
         ),
         time="time_ns",
+        number="memory_event_id",
     ),
     Table(
         "memory_segment",
@@ -621,7 +630,7 @@ _ALL = (
         "a sampled value",
         (
             _HOST,
-            Column("source", _S, "gpu, nic, cpu, nvml or mxnet."),
+            Column("source", _S, "gpu, nic, cpu, nvml, mxnet or kineto."),
             Column("instance", _S, "Which one, where that is no GPU or CPU core."),
             _DEVICE,
             Column("cpu", _I, "CPU core."),

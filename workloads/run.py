@@ -87,6 +87,7 @@ def _train(options, backend, model, record) -> int:  # noqa: ANN001 - any framew
     losses = [float(loss) for loss in losses]
     record.end(
         "done",
+        **training.facts(),
         losses=[loss if math.isfinite(loss) else None for loss in losses],
         before=before,
         after=after,

@@ -28,6 +28,10 @@ class Training:
         """Return what besides the loss tells whether it learns."""
         return {}
 
+    def facts(self) -> "dict[str, object]":
+        """Return what is to be known of this training, as facts of the record."""
+        return {}
+
     def __enter__(self) -> "Training":
         return self
 

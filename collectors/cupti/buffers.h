@@ -17,9 +17,10 @@ struct Filled {
 
 class Buffers {
  public:
-  static constexpr size_t kBytes = 1 << 20;
+  // `bytes` is the size of each, `most` how many there may be.
+  Buffers(size_t bytes, size_t most) : bytes_(bytes), most_(most) {}
 
-  explicit Buffers(size_t most) : most_(most) {}
+  size_t bytes() const { return bytes_; }
 
   // Returns an empty buffer; null if all are filled and wait, so that CUPTI drops
   // records, and counts them, rather than take more memory.
@@ -32,7 +33,7 @@ class Buffers {
     }
     if (made_ == most_) return nullptr;
     void* buffer = nullptr;
-    if (posix_memalign(&buffer, 8, kBytes) != 0) return nullptr;
+    if (posix_memalign(&buffer, 8, bytes_) != 0) return nullptr;
     ++made_;
     return static_cast<uint8_t*>(buffer);
   }
@@ -58,6 +59,7 @@ class Buffers {
 
  private:
   std::mutex mutex_;
+  const size_t bytes_;
   const size_t most_;
   size_t made_ = 0;
   std::vector<uint8_t*> empty_;

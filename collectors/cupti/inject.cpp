@@ -134,7 +134,17 @@ struct Collector {
       : cupti(library),
         file(path, facts_of(library)),
         records(library, file),
-        buffers(most_buffers) {}
+        buffers(is_tried("big") ? 8 << 20 : 1 << 20,
+                is_tried("big") ? most_buffers / 8 : most_buffers) {
+    if (is_tried("prefault")) {
+      std::deque<uint8_t*> taken;
+      while (taken.size() < 16) {
+        taken.push_back(buffers.take());
+        std::memset(taken.back(), 1, buffers.bytes());
+      }
+      for (uint8_t* one : taken) buffers.give_back(one);
+    }
+  }
 
   // Chooses what is recorded, and records it from now on.
   void enable() {
@@ -234,7 +244,7 @@ void CUPTIAPI on_request(uint8_t** buffer, size_t* bytes, size_t* most_records) 
   Collector* collector = g_collector.load();
   *most_records = 0;
   *buffer = collector ? collector->buffers.take() : nullptr;
-  *bytes = *buffer ? Buffers::kBytes : 0;
+  *bytes = *buffer ? collector->buffers.bytes() : 0;
 }
 
 void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,

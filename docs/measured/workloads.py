@@ -2,15 +2,15 @@
 
     python docs/measured/workloads.py FOLDER [--rounds 5] [--steps 12] [WORKLOAD ...]
 
-Needs a GPU; TRACEKIT_NSYS names nsys. Each round trains a workload under each of the
-two, one after the other; captures are converted meanwhile. FOLDER gets
+Needs a GPU; TRACEKIT_NSYS names nsys. Each round trains every workload under each of
+the two; one has the GPU at a time, the next ones start and captures are converted
+meanwhile. FOLDER gets
 `workloads.csv`, a row a workload, `workloads.md`, the same to be read, and
 `kernels.csv`, the total of each run. workloads.md beside this file is a log of it.
 """
 
 import argparse
 import csv
-import itertools
 import json
 import os
 import statistics
@@ -30,6 +30,13 @@ TRACEKIT = (sys.executable, "-m", "tracekit")
 WARM_UP = 3
 TOP = 5
 
+# One process at a time has the GPU; the next ones import PyTorch meanwhile.
+IN_TURN = (
+    "import fcntl, runpy, sys, torch; turn = open('turn', 'w');"
+    "fcntl.flock(turn, fcntl.LOCK_EX); sys.argv = sys.argv[1:];"
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
 Row = dict[str, Any]
 
 
@@ -41,28 +48,34 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--limit-s", type=int, default=60)
+    parser.add_argument("--lanes", type=int, default=5)
     parser.add_argument("--budget-s", type=int, default=3600, help="to begin runs in")
     given = parser.parse_args()
     folder: Path = given.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
     began = time.monotonic()
-    plain: dict[str, Row] = {}
     with ThreadPoolExecutor(6) as converting:
         conversions: list[Future[str]] = []
-        for name in given.workloads:
-            plain[name] = untraced(name, given.steps, given.limit_s)
-            print(f"{time.monotonic() - began:4.0f} s {name}: {plain[name]['said']}")
-        for number, name, collector in itertools.product(
-            range(given.rounds), given.workloads, COLLECTORS
-        ):
-            if plain[name]["failed"] or time.monotonic() - began > given.budget_s:
-                continue
+        jobs = [
+            (number, name, collector)
+            for number in range(given.rounds)
+            for name in given.workloads
+            for collector in (COLLECTORS if number else ("untraced", *COLLECTORS))
+        ]
+
+        def one(job: tuple[int, str, str]) -> None:
+            number, name, collector = job
+            if time.monotonic() - began > given.budget_s:
+                return
             stem = f"{name}-{collector}-{number}"
             said = capture(name, collector, stem, given.steps, given.limit_s)
             print(f"{time.monotonic() - began:4.0f} s {stem} {said}", flush=True)
-            if not said:
+            if said == "":
                 conversions.append(converting.submit(convert, stem))
+
+        with ThreadPoolExecutor(given.lanes) as lanes:
+            list(lanes.map(one, jobs))
         failures = [said for one in conversions if (said := one.result())]
     print("\n".join(failures), flush=True)
     print(f"{time.monotonic() - began:4.0f} s collected and converted", flush=True)
@@ -73,65 +86,66 @@ def main() -> None:
         except Exception as error:
             print(f"{name} cannot be compared: {error!r}")
             continue
-        rows.append({"workload": name, **row, **untraced_beside(plain[name], name)})
+        rows.append({"workload": name, **row, **untraced_beside(name)})
         totals += found
     write(folder, rows, totals)
 
 
 def run(words: Sequence[str], limit_s: int) -> subprocess.CompletedProcess[str]:
-    """Run a command; one over its time is a failure with status 124."""
-    try:
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 124, "", "over its time")
-
-
-def untraced(name: str, steps: int, limit_s: int) -> Row:
-    """Train without a profiler, two iterations of the tiny preset first."""
-    tiny = run(
-        [*TRACEKIT, "workload", "run", name, "--preset", "tiny", "--steps", "2"],
-        limit_s,
-    )
-    record = f"{name}-untraced.workload.jsonl"
-    words = [*TRACEKIT, "workload", "run", name, "--steps", str(steps)]
-    done = run([*words, "--record", record], limit_s)
-    failed = done.returncode != 0
-    said = (done.stdout.strip() if not failed else done.stderr[-800:]) or "no output"
-    if tiny.returncode:
-        said += f"\ntiny fails: {tiny.stderr[-400:]}"
-    return {"failed": failed, "said": said, "record": record}
+    """Run a command; one over its time is ended, with status 124."""
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            # The collectors pass it on to what they trace, which must not keep the GPU.
+            process.terminate()
+            try:
+                process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            return subprocess.CompletedProcess(words, 124, "", "over its time")
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
 def capture(name: str, collector: str, stem: str, steps: int, limit_s: int) -> str:
-    """Trace one training; return what went wrong."""
+    """Run one training, traced or not; return what went wrong."""
     code = (
-        "import sys; from pathlib import Path;"
+        "import os, sys; from pathlib import Path;"
         "from tracekit.collect import cupti, nsys, workloads as w;"
         "from tracekit.collect.request import Request;"
         "from tracekit.tools.interpreters import Interpreter;"
         f"t = w.Training(name={name!r}, steps={steps});"
-        f"record = Path({stem!r} + w.RECORD_SUFFIX).absolute();"
+        f"record = str(Path({stem!r} + w.RECORD_SUFFIX).absolute());"
         "folder = w.scripts().__enter__();"
         "words = w.command(t, Interpreter(sys.executable), folder);"
-        f"made = {collector}.collect(Request(command=words, stem=Path({stem!r}),"
-        "replace=True, variables={w.RECORD_VARIABLE: str(record)}));"
-        "sys.exit(made.status)"
+        f"words[1:1] = ['-c', {IN_TURN!r}];"
+        "variables = {w.RECORD_VARIABLE: record};"
     )
+    if collector == "untraced":
+        code += "os.environ |= variables; os.execv(words[0], words)"
+    else:
+        code += (
+            f"made = {collector}.collect(Request(command=words, stem=Path({stem!r}),"
+            "replace=True, variables=variables)); sys.exit(made.status)"
+        )
     done = run([sys.executable, "-c", code], limit_s)
+    if collector == "untraced" and done.returncode == 0:
+        print(done.stdout.strip(), flush=True)
     return "" if done.returncode == 0 else f"{done.returncode} {done.stderr[-500:]}"
 
 
 def convert(stem: str) -> str:
     """Make the run of a capture; return what went wrong."""
-    suffix = ".cupti" if "-cupti-" in stem else ".nsys-rep"
-    files = [stem + suffix, f"{stem}.workload.jsonl"]
+    files = [f"{stem}.workload.jsonl"]
+    for suffix in (".cupti", ".nsys-rep"):
+        if Path(stem + suffix).exists():
+            files.insert(0, stem + suffix)
     words = [*TRACEKIT, "convert", "--quiet", *files, "-o", f"{stem}.run", "--force"]
     done = run(words, 120)
     return "" if done.returncode == 0 else f"{stem}: {done.stderr[-500:]}"
@@ -224,15 +238,10 @@ def flagged(trace: tracekit.Trace) -> bool:
     return bool(rows.to_pylist()[0]["flagged"])
 
 
-def untraced_beside(plain: Row, name: str) -> Row:
+def untraced_beside(name: str) -> Row:
     """Return the throughput without a profiler."""
-    record = Path(plain["record"])
-    if not record.exists() or plain["failed"]:
-        return {"untraced samples/s": None}
-    path = Path(f"{name}-untraced.run")
-    words = [*TRACEKIT, "convert", "--quiet", str(record), "-o", str(path), "--force"]
-    run(words, 60)
-    return {"untraced samples/s": throughput(tracekit.open(path))}
+    (plain, *_) = [*runs_of(name, "untraced", 1), None]
+    return {"untraced samples/s": None if plain is None else throughput(plain)}
 
 
 def against_stats(name: str, rounds: int) -> str:

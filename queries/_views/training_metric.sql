@@ -313,7 +313,9 @@ WITH
             'allocator ' || allocator AS source,
             NULL AS reason
         FROM recorded.memory_peak
-        WHERE memory_class IS NULL
+        WHERE
+            memory_class IS NULL AND device_id IS NOT NULL
+            AND memory_kind NOT IN ('pageable', 'pinned')
         UNION ALL
         SELECT
             8 AS place,
@@ -324,7 +326,13 @@ WITH
             'B' AS unit,
             NULL AS source,
             'allocations were not recorded' AS reason
-        WHERE NOT EXISTS (FROM recorded.memory_peak)
+        WHERE
+            NOT EXISTS (
+                FROM recorded.memory_peak
+                WHERE
+                    device_id IS NOT NULL
+                    AND memory_kind NOT IN ('pageable', 'pinned')
+            )
         UNION ALL
         SELECT
             9 AS place,
@@ -336,7 +344,9 @@ WITH
             'allocator ' || allocator AS source,
             NULL AS reason
         FROM recorded.memory_peak
-        WHERE memory_class IS NOT NULL
+        WHERE
+            memory_class IS NOT NULL AND device_id IS NOT NULL
+            AND memory_kind NOT IN ('pageable', 'pinned')
         UNION ALL
         SELECT
             10 AS place,

@@ -152,8 +152,11 @@ def test_clean_removes_caches_and_no_runs(
 
 
 def test_demo(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     assert run_cli("demo") == 0
     out = capfd.readouterr().out

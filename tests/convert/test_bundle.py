@@ -1,5 +1,6 @@
 """Folders and tar files of the captures of many ranks."""
 
+import gzip
 import io
 import tarfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from tests.support.exports import export_in, folder_of
 from tests.support.kineto import rows
 from tests.support.kineto_text import kernel, notes, text_of
 from tests.support.nsys_program import REPORT
+from tests.support.rows import rows_of_run
 from tracekit.convert import convert
 from tracekit.errors import MissingToolError, UnreadableTraceError
 from tracekit.tools import nsys
@@ -91,11 +93,64 @@ def test_a_tar_that_points_elsewhere_is_refused(
     assert list(tmp_path.rglob("*")) == [tmp_path / "in", place, path]
 
 
-def test_a_tar_that_is_cut_off(tmp_path: Path) -> None:
+MEMBER = 512 + -(-len(WHOLE) // 512) * 512
+SECOND = "ranks/rank-1.json is cut off"
+END = "its end is missing, and members may be with it"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("size", "ranks", "lost"),
+    [
+        (MEMBER, (0,), [END]),
+        (MEMBER + 100, (0,), [END]),
+        (MEMBER + 512, (0,), [SECOND]),
+        (MEMBER + 512 + len(WHOLE) - 1, (0,), [SECOND]),
+        (MEMBER + 512 + len(WHOLE), (0, 1), [END]),
+        (2 * MEMBER, (0, 1), [END]),
+        (2 * MEMBER + 512, (0, 1), []),
+    ],
+)
+def test_the_whole_members_of_a_tar_that_is_cut_off(
+    size: int, ranks: tuple[int, ...], lost: list[str], suffix: str, tmp_path: Path
+) -> None:
     path = tar_with(tmp_path, lambda _: None)
-    path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(UnreadableTraceError, match="cut short"):
+    content = path.read_bytes()[:size]
+    if suffix:
+        # Without the trailer of gzip.
+        path = path.with_name("ranks.tar.gz")
+        content = gzip.compress(content)[:-8]
+    path.write_bytes(content)
+    run = convert([path], tmp_path / "run")
+    assert run.ranks == ranks
+    assert run.manifest.rows("kernel") == 3 * len(ranks)
+    noted = [note.reason for note in run.manifest.skipped if note.what == "tar"]
+    told = "".join(row["text"] for row in rows_of_run(run, "diagnostic"))
+    for loss in lost:
+        assert loss in noted
+        assert loss in told
+    assert len(noted) == len(lost) + bool(suffix)
+
+
+@pytest.mark.parametrize("size", [600, 512 + len(WHOLE) - 1])
+def test_a_tar_without_a_whole_member(size: int, tmp_path: Path) -> None:
+    path = tar_with(tmp_path, lambda _: None)
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(
+        UnreadableTraceError, match=r"rank-0\.json is cut off"
+    ) as raised:
         convert([path], tmp_path / "run")
+    assert raised.value.hint == "copy it again"
+
+
+def test_a_tar_with_garbage_between_its_members(tmp_path: Path) -> None:
+    path = tar_with(tmp_path, lambda _: None)
+    content = bytearray(path.read_bytes())
+    content[MEMBER : MEMBER + 512] = b"\xff" * 512
+    path.write_bytes(content)
+    run = convert([path], tmp_path / "run")
+    assert run.ranks == (0,)
+    assert notes(run, "skipped") == {f"tar: {END}": 1}
 
 
 def test_a_tar_without_captures(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.support.kineto_text import (
 from tracekit.convert import Request, convert
 from tracekit.convert.kineto.sources import kineto_sources
 from tracekit.query import load_module, run_module
-from tracekit.schema import TABLES
+from tracekit.schema import HOST_RANK, TABLES
 
 
 def test_the_first_schema(tmp_path: Path) -> None:
@@ -388,3 +388,43 @@ def test_a_step_that_never_ended_is_none(tmp_path: Path) -> None:
     run = converted(tmp_path, text_of(events))
     assert [row["step_index"] for row in rows(run, "step")] == [4, 5]
     assert len(rows(run, "annotation")) == 3
+
+
+def test_counters(tmp_path: Path) -> None:
+    counter = {"ph": "C", "name": "Queue Length", "pid": 0, "tid": 0, "ts": 12.001}
+    events = [
+        launch(1),
+        kernel(1),
+        {**counter, "args": {"stream 7": 3}},
+        {
+            **counter,
+            "cat": "hardware_counters",
+            "name": "SM",
+            "pid": "GPU 1 Counters",
+            "args": {"active": "0.5", "issued": 2, "note": "n/a", "on": True},
+        },
+        {**counter, "pid": 42, "args": {}},
+    ]
+    run = converted(tmp_path, text_of(events))
+    names = {row["device_id"]: row for row in rows(run, "device", HOST_RANK)}
+    assert len(names) == 2
+    found = rows(run, "counter_sample", HOST_RANK)
+    assert [
+        (r["metric"], r["value"], r["instance"], r["device_id"], r["time_ns"])
+        for r in found
+    ] == [
+        ("Queue Length", 3.0, None, 0, 12_001),
+        ("SM: active", 0.5, "hardware_counters", 1, 12_001),
+        ("SM: issued", 2.0, "hardware_counters", 1, 12_001),
+    ]
+    assert notes(run, "skipped") == {"counter: its value is no number": 3}
+
+
+def test_marks_of_the_profiler_itself_are_counted(tmp_path: Path) -> None:
+    mark = {"ph": "i", "s": "g", "pid": "", "tid": "", "ts": 1}
+    events = [kernel(1), {**mark, "name": "Record Window End"}]
+    run = converted(tmp_path, text_of(events))
+    assert notes(run, "skipped") == {
+        "instant: where the profiler's own window begins, ends": 1
+    }
+    assert run.manifest.rows("annotation") == 0

@@ -23,6 +23,8 @@ COMMANDS = (
     "query",
     "sql",
     "report",
+    "diff",
+    "export",
     "scrub",
     "doctor",
     "clean",

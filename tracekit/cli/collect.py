@@ -123,7 +123,7 @@ def collect(
     from tracekit.tools.nsys import find_nsys
 
     if profiler is None:
-        profiler = Profiler.NSYS if list_presets or find_nsys() else Profiler.CUPTI
+        profiler = Profiler.NSYS if find_nsys() else Profiler.CUPTI
     if list_presets:
         _list_presets(profiler)
         return
@@ -225,6 +225,8 @@ def _list_presets(profiler: Profiler) -> None:
         for name, preset in presets(profiler).items()
     ]
     write_result(pa.Table.from_pylist(rows), Format.TABLE)
+    others = ", ".join(f"--with {other}" for other in Profiler if other != profiler)
+    typer.echo(f"These are the presets of {profiler}; others: {others}", err=True)
 
 
 def _places(output: Path | None, name: str, label: str = "") -> tuple[Path, Path]:

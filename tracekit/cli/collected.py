@@ -74,7 +74,7 @@ def _convert(
             if destination is not None and number:
                 place = destination.with_name(f"{destination.stem}.{number + 1}.run")
             run = convert_captures(
-                [*captures, *beside],
+                [*captures, *collected.beside, *beside],
                 place,
                 Request(
                     tables=frozenset(TABLES if destination else collected.holds),

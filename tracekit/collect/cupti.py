@@ -10,7 +10,8 @@ from tracekit.collect import checks
 from tracekit.collect.cupti_build import injection_library
 from tracekit.collect.presets import combined
 from tracekit.collect.process import Launch
-from tracekit.collect.request import Collected, Request, make_room
+from tracekit.collect.request import Collected, Request, kept_samples, make_room
+from tracekit.collect.sampling import SUFFIX as SAMPLES_SUFFIX
 from tracekit.errors import CollectError, UsageError
 
 SUFFIX = ".cupti"
@@ -49,6 +50,7 @@ def collect(request: Request) -> Collected:
     }
     if not request.capture_range.is_whole:
         settings["TRACEKIT_CUPTI_RANGE"] = request.capture_range.kind
+    samples = request.beside(SAMPLES_SUFFIX)
     shown = [f"{name}={value}" for name, value in settings.items()]
     request.say(f"Running {shlex.join(['env', *shown, *request.command])}")
     with (
@@ -56,7 +58,10 @@ def collect(request: Request) -> Collected:
         Launch(Path(notes)) as launch,
     ):
         ended = launch.run(
-            [*launch.prefix, *request.command], request.beside(".log"), settings
+            [*launch.prefix, *request.command],
+            request.beside(".log"),
+            settings,
+            samples=samples,
         )
     status = ended.status
     status = ended.profiler_status if status is None else status
@@ -68,7 +73,7 @@ def collect(request: Request) -> Collected:
             "CUDA_INJECTION64_PATH, which the program must not take out of its "
             "environment",
         )
-    return Collected([folder], status)
+    return Collected([folder], status, beside=kept_samples(samples))
 
 
 def _remove(folder: Path) -> None:

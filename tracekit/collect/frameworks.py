@@ -1,6 +1,6 @@
 """Switches the own profiler of a framework on, in a program that knows nothing of it.
 
-`collectors/hook` does it, in each Python process of the program.
+`collectors/python/profiler.py` does it, in each Python process of the program.
 """
 
 import functools
@@ -8,17 +8,22 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
-from importlib.resources import as_file
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from tracekit.assets import assets
 from tracekit.collect import checks
 from tracekit.collect.presets import combined
 from tracekit.collect.process import Launch
-from tracekit.collect.request import GPU_WORK, Collected, Request, make_room
+from tracekit.collect.request import (
+    GPU_WORK,
+    Collected,
+    Request,
+    kept_samples,
+    make_room,
+)
+from tracekit.collect.sampling import SUFFIX as SAMPLES_SUFFIX
 from tracekit.errors import CollectError, UsageError
 
 _HOLDS = frozenset({"operator", "annotation", "step"}) | GPU_WORK
@@ -67,8 +72,8 @@ def collect(request: Request, framework: str) -> Collected:
     folder = request.beside(f".{framework}")
     make_room(request, [folder] if folder.exists() else [], _remove)
     folder.mkdir()
+    samples = request.beside(SAMPLES_SUFFIX)
     with (
-        as_file(assets("collectors") / "hook") as hook,
         tempfile.TemporaryDirectory(prefix="tracekit-collect-") as notes,
         Launch(Path(notes)) as launch,
     ):
@@ -80,13 +85,14 @@ def collect(request: Request, framework: str) -> Collected:
         }
         if wanted.steps is not None:
             settings["TRACEKIT_PROFILER_STEPS"] = "{}:{}".format(*wanted.steps)
-        path = {"PYTHONPATH": _python_path(hook, request.variables)}
-        shown = [f"{name}={value}" for name, value in {**path, **settings}.items()]
+        shown = [f"{name}={value}" for name, value in settings.items()]
         request.say(f"Running {shlex.join(['env', *shown, *request.command])}")
         ended = launch.run(
             [*launch.prefix, *request.command],
             request.beside(".log"),
-            {**request.variables, **settings, **path},
+            {**request.variables, **settings},
+            samples=samples,
+            hooks=["profiler"],
         )
     status = ended.profiler_status if ended.status is None else ended.status
     events = _events(folder)
@@ -101,6 +107,7 @@ def collect(request: Request, framework: str) -> Collected:
     return Collected(
         [_as_written(capture, folder) for capture in captures],
         status,
+        beside=kept_samples(samples),
         holds=_HOLDS,
         what="operator and no step",
         hint="look whether the program trains while it is recorded",
@@ -112,11 +119,6 @@ torch = functools.partial(collect, framework="torch")
 tensorflow = functools.partial(collect, framework="tensorflow")
 mxnet = functools.partial(collect, framework="mxnet")
 cntk = functools.partial(collect, framework="cntk")
-
-
-def _python_path(hook: Path, variables: Mapping[str, str]) -> str:
-    other = variables.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    return os.pathsep.join(part for part in (str(hook), other) if part)
 
 
 def _remove(folder: Path) -> None:

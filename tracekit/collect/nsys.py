@@ -14,7 +14,8 @@ from tracekit.collect.presets import Recording, combined
 from tracekit.collect.process import Ended, Launch
 from tracekit.collect.ranges import CaptureRange
 from tracekit.collect.ranks import task_in
-from tracekit.collect.request import Collected, Request, make_room
+from tracekit.collect.request import Collected, Request, kept_samples, make_room
+from tracekit.collect.sampling import SUFFIX as SAMPLES_SUFFIX
 from tracekit.errors import CollectError, MissingToolError
 from tracekit.tools.libraries import install_advice, library_named_in
 from tracekit.tools.nsys import (
@@ -52,6 +53,7 @@ def collect(request: Request) -> Collected:
     options = _options(nsys, recording, request.capture_range)
     make_room(request, reports_of(request.stem), Path.unlink)
     log = request.beside(_LOG_SUFFIX)
+    samples = request.beside(SAMPLES_SUFFIX)
     with (
         tempfile.TemporaryDirectory(prefix="tracekit-collect-") as folder,
         Launch(Path(folder)) as launch,
@@ -65,12 +67,16 @@ def collect(request: Request) -> Collected:
             *request.command,
         ]
         request.say(f"Running {shlex.join(command)}")
-        ended = launch.run(command, log, request.variables)
+        ended = launch.run(command, log, request.variables, samples=samples)
     reports = reports_of(request.stem)
     if not reports:
         raise _no_report(nsys, request, ended, log)
     status = ended.status
-    return Collected(reports, ended.profiler_status if status is None else status)
+    return Collected(
+        reports,
+        ended.profiler_status if status is None else status,
+        beside=kept_samples(samples),
+    )
 
 
 def reports_of(stem: Path) -> list[Path]:

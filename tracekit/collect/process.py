@@ -14,7 +14,10 @@ from types import FrameType
 from typing import IO, Any, Self
 
 from tracekit.assets import assets
+from tracekit.collect.hooks import Hooks
+from tracekit.collect.sampling import Sampler
 from tracekit.errors import CollectError
+from tracekit.tools.variables import is_allowed_variable
 
 _POLL_S = 0.1
 _CHUNK = 1 << 16
@@ -35,12 +38,14 @@ class Ended:
             started, or ended together with the profiler.
         interrupted_by: The first signal that was passed on; None where none was.
         printed: What the profiler itself printed.
+        program_ns: How long the program ran; None where that is not known.
     """
 
     profiler_status: int
     program_status: int | None
     interrupted_by: int | None
     printed: str
+    program_ns: int | None = None
 
     @property
     def status(self) -> int | None:
@@ -79,6 +84,11 @@ class _Notes:
         found = self.read().get("status")
         return int(found[0]) if found else None
 
+    @property
+    def program_ns(self) -> int | None:
+        found = self.read().get("status")
+        return int(found[1]) if found and len(found) > 1 else None
+
 
 class Launch:
     """Starts a program so that its output and its status are its own.
@@ -94,6 +104,7 @@ class Launch:
 
     def __init__(self, folder: Path) -> None:
         self._notes = _Notes(folder / "notes")
+        self._hooks = Hooks(folder / "facts")
         self._resources = ExitStack()
         self._outputs: list[int] = []
 
@@ -103,6 +114,7 @@ class Launch:
         script = self._resources.enter_context(
             as_file(assets("collectors") / "launch.py")
         )
+        self._resources.enter_context(self._hooks)
         for descriptor in (1, 2):
             copy = os.dup(descriptor)
             self._resources.callback(os.close, copy)
@@ -123,6 +135,9 @@ class Launch:
         command: Sequence[str],
         log: Path,
         variables: Mapping[str, str] | None = None,
+        *,
+        samples: Path | None = None,
+        hooks: Sequence[str] = (),
     ) -> Ended:
         """Run a profiler whose command contains the prefix, and wait for it.
 
@@ -133,11 +148,21 @@ class Launch:
             command: The profiler's command.
             log: Takes what the profiler prints; the user sees it too.
             variables: Further variables of the environment.
+            samples: Takes what is sampled beside it, and facts; None for neither.
+            hooks: Further hooks to start in the program's Python interpreters.
 
         Raises:
             CollectError: The profiler does not start.
         """
-        with log.open("wb") as kept, _Signals(self._notes) as signals:
+        environment = {**os.environ, **(variables or {})}
+        sampler = None
+        if samples is not None or hooks:
+            environment |= self._hooks.variables(environment, hooks)
+        with (
+            log.open("wb") as kept,
+            _Signals(self._notes) as signals,
+            ExitStack() as beside,
+        ):
             try:
                 process = subprocess.Popen(
                     command,
@@ -145,13 +170,17 @@ class Launch:
                     stdin=subprocess.DEVNULL if _is_terminal(0) else None,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env={**os.environ, **(variables or {})},
+                    env=environment,
                     pass_fds=self._outputs,
                     process_group=0,
                 )
             except OSError as error:
                 raise CollectError(f"{command[0]} does not start: {error}") from error
             signals.profiler = process.pid
+            if samples is not None:
+                sampler = beside.enter_context(
+                    Sampler(samples, lambda: self._notes.program)
+                )
             pumps = [
                 _Pump(process.stdout, kept, lambda: self._notes.is_direct),
                 _Pump(process.stderr, kept, lambda: True),
@@ -162,12 +191,25 @@ class Launch:
                 signals.deliver()
             for pump in pumps:
                 pump.finish()
+            if sampler is not None:
+                sampler.note(self._facts())
         return Ended(
             process.returncode,
             self._notes.status,
             signals.first,
             log.read_text("utf-8", "replace"),
+            self._notes.program_ns,
         )
+
+    def _facts(self) -> dict[str, str]:
+        facts = {
+            f"env.{name}": value
+            for name, value in os.environ.items()
+            if is_allowed_variable(name)
+        }
+        if self._notes.program_ns is not None:
+            facts["collect.program_ns"] = str(self._notes.program_ns)
+        return {**facts, **self._hooks.facts()}
 
 
 def _identity(descriptor: int) -> str:

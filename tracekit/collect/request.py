@@ -50,6 +50,7 @@ class Collected:
         captures: The captures; several where a range was entered several times.
         status: The status of the program, 128 + n for a signal.
         is_one_job: Whether several captures are the ranks of one job, and one run.
+        beside: Captures that belong to each of them, such as samples of the machine.
         holds: The tables of which one must have rows, or nothing was recorded.
         what: What those are, for the user.
         hint: What to do where there is nothing.
@@ -58,6 +59,7 @@ class Collected:
     captures: list[Path]
     status: int
     is_one_job: bool = False
+    beside: list[Path] = field(default_factory=list)
     holds: frozenset[str] = GPU_WORK
     what: str = "GPU work"
     hint: str = (
@@ -70,6 +72,11 @@ def capture_stem(stem: Path) -> Path:
     """Return where this task's capture goes: each of several has its own."""
     task = task_in(os.environ)
     return stem if task is None else stem.with_name(f"{stem.name}-rank-{task.rank}")
+
+
+def kept_samples(path: Path) -> list[Path]:
+    """Return the samples as a list, without them if they could not be written."""
+    return [path] if path.is_file() and path.stat().st_size else []
 
 
 def already_there(capture: Path) -> UsageError:

@@ -4,7 +4,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -28,6 +28,7 @@ class Found:
         damages: What was wrong with its compression.
         skipped: Files before it that are no captures.
         reports: Reports before it whose SQLite export lies beside them.
+        lost: What is missing of the tar file that it is of.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Found:
     damages: list[str] = field(default_factory=list)
     skipped: int = 0
     reports: int = 0
+    lost: list[str] = field(default_factory=list)
 
 
 def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]:
@@ -61,10 +63,12 @@ def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]
         if reader is not None:
             yield Found(capture.name, plain, reader, damages)
             return
+        # Of a tar file that is compressed as a whole.
+        lost = damages
         if plain.is_dir():
             members = _in_folder(plain)
         elif tarfile.is_tarfile(plain):
-            members = _in_tar(plain, scratch, capture.name, destination)
+            members = _in_tar(plain, scratch, capture.name, destination, lost)
         else:
             raise _unknown(capture, plain)
         skipped, reports, any_found = 0, 0, False
@@ -84,8 +88,15 @@ def found_in(capture: Path, scratch: Path, destination: Path) -> Iterator[Found]
                     skipped += 1
                     continue
                 any_found = True
-                yield Found(member.name, unpacked, reader, damages, skipped, reports)
-                skipped = reports = 0
+                yield Found(
+                    member.name, unpacked, reader, damages, skipped, reports, lost
+                )
+                skipped, reports, lost = 0, 0, []
+        if not any_found and lost:
+            raise UnreadableTraceError(
+                f"{capture.name} is damaged or cut short: {lost[0]}",
+                hint="copy it again",
+            )
         if not any_found:
             raise _unknown(capture, plain)
 
@@ -120,35 +131,58 @@ def _is_exported(report: Path) -> bool:
     )
 
 
-def _in_tar(plain: Path, scratch: Path, name: str, destination: Path) -> Iterator[Path]:
+def _in_tar(
+    plain: Path, scratch: Path, name: str, destination: Path, lost: list[str]
+) -> Iterator[Path]:
     """Yield the files of a tar file, one on the disk at a time.
+
+    Args:
+        plain: The tar file, decompressed.
+        scratch: Where the files are put.
+        name: Its name as the user knows it.
+        destination: What to name when the disk is full.
+        lost: Gets what is missing, before the first file is yielded.
 
     Raises:
         UnreadableTraceError: A member has an absolute name or one with `..`, or is a
             link or a device: such a file was made to write elsewhere.
     """
-    try:
-        with tarfile.open(plain, "r:") as archive:
-            # By name, as in a folder: devices are numbered in this order.
-            for member in sorted(archive, key=lambda member: member.name):
-                _check(member, name)
-                own = PurePosixPath(member.name).name
-                if not member.isfile() or not member.size or _is_hidden(own):
-                    continue
-                source = archive.extractfile(member)
-                assert source is not None
-                with ExitStack() as open_, output_errors(destination):
-                    target = _folder(open_, scratch) / own
-                    with target.open("wb") as file:
-                        shutil.copyfileobj(source, file, 1 << 20)
-                    yield target
-            # Without the block of zeros at its end, members may be missing.
-            if plain.stat().st_size < archive.offset + tarfile.BLOCKSIZE:
-                raise EOFError("its end is missing")
-    except (tarfile.TarError, EOFError) as error:
-        raise UnreadableTraceError(
-            f"{name} is damaged or cut short: {error}", hint="copy it again"
-        ) from error
+    with tarfile.open(plain, "r:") as archive:
+        members = _members(archive, plain, lost)
+        for member in members:
+            _check(member, name)
+        # By name, as in a folder: devices are numbered in this order.
+        for member in sorted(members, key=lambda member: member.name):
+            own = PurePosixPath(member.name).name
+            if not member.isfile() or not member.size or _is_hidden(own):
+                continue
+            source = archive.extractfile(member)
+            assert source is not None
+            with ExitStack() as open_, output_errors(destination):
+                target = _folder(open_, scratch) / own
+                with target.open("wb") as file:
+                    shutil.copyfileobj(source, file, 1 << 20)
+                yield target
+
+
+def _members(
+    archive: tarfile.TarFile, plain: Path, lost: list[str]
+) -> list[tarfile.TarInfo]:
+    """Return the members that are whole, and say what is lost."""
+    members: list[tarfile.TarInfo] = []
+    size = plain.stat().st_size
+    with suppress(tarfile.TarError, EOFError):
+        while (member := archive.next()) is not None:
+            if member.isfile() and member.offset_data + member.size > size:
+                lost.append(f"{member.name} is cut off")
+                return members
+            members.append(member)
+    with plain.open("rb") as file:
+        file.seek(archive.offset)
+        # A block of zeros follows the last member.
+        if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+            lost.append("its end is missing, and members may be with it")
+    return members
 
 
 def _check(member: tarfile.TarInfo, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import stat
+import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -133,8 +134,8 @@ def decompressed(
         path: The file or folder.
         scratch: Where the content is put for a while.
         note: Called with what is wrong with the compressed data where the content is
-            text all the same, which a reader can take up to where it ends. Without
-            it, nothing damaged is yielded.
+            text or a tar file all the same, which can be taken up to where it ends.
+            Without it, nothing damaged is yielded.
 
     Raises:
         UnreadableTraceError: The compressed data is damaged or cut short, or grows
@@ -147,7 +148,7 @@ def decompressed(
     try:
         damage = decompress(path, target)
         if damage is not None:
-            if note is None or not _is_text(target):
+            if note is None or not (_is_text(target) or tarfile.is_tarfile(target)):
                 raise _damaged(path, damage)
             note(damage)
         yield target

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracekit._version import __version__
+from tracekit.convert.beside import HeldSamples
 from tracekit.convert.bundle import Found, found_in
 from tracekit.convert.capture import Fingerprint, check_exists, fingerprint, stem
 from tracekit.convert.clocks import Align, ClockAligner
@@ -128,6 +129,8 @@ class _Conversion:
         self._clocks = ClockAligner()
         self._counters = HeldCounters()
         self._executions = ExecutionTraces()
+        self._samples = HeldSamples()
+        self._facts: set[str] = set()
         self._numbering = Numbering()
         self._steps = StepFinder()
         self._recorded_steps = False
@@ -150,6 +153,9 @@ class _Conversion:
         for damage in found.damages:
             log.repair("compression", damage)
             log.diagnose("warning", f"{found.name} is damaged or cut short: {damage}")
+        for loss in found.lost:
+            log.skip("tar", loss)
+            log.diagnose("warning", f"the tar file is cut short or damaged: {loss}")
         if found.skipped:
             log.skip("file", "beside the captures, and none itself", found.skipped)
         if found.reports:
@@ -183,8 +189,14 @@ class _Conversion:
         """Write what is known only now, and publish the run."""
         self._executions.claim(self._ranks)
         self._write_steps()
+        has_timeline = any(log.has_timeline for log in self._logs)
         if not self._ranks:
-            self._ranks[0] = RankFacts()
+            # Times of samples alone are UTC.
+            self._ranks[0] = RankFacts(origin_utc_ns=None if has_timeline else 0)
+        for log, batch in self._samples.release(
+            self._ranks, self._numbering, self._facts, has_timeline=has_timeline
+        ):
+            self._place(batch, log)
         self._executions.release(
             self._ranks, self._writer, self._redactor.rows, self._write
         )
@@ -195,7 +207,8 @@ class _Conversion:
         self._write_diagnoses()
         tables = self._writer.close_tables()
         content = content_of()
-        first = next((log for log in self._logs if log.has_timeline), self._logs[0])
+        logs = sorted(self._logs, key=lambda log: not log.has_timeline)
+        first = logs[0]
         start = min(
             (log.start_utc_ns for log in self._logs if log.start_utc_ns is not None),
             default=None,
@@ -223,7 +236,9 @@ class _Conversion:
                 self._device_names.get(device, "unknown GPU")
                 for device in sorted(self._used_devices)
             ],
-            driver_version=first.driver_version,
+            driver_version=next(
+                (log.driver_version for log in logs if log.driver_version), None
+            ),
             ranks=[
                 Rank(
                     rank=rank,
@@ -263,13 +278,21 @@ class _Conversion:
 
     def _take(self, batch: Batch, log: CaptureLog) -> None:
         table = TABLES[batch.table]
-        rows = batch.rows
-        if rows.schema.names != table.arrow.names:
+        if batch.rows.schema.names != table.arrow.names:
             raise AssertionError(f"a reader gave {batch.table} other columns")
-        if not log.has_timeline:
+        if log.is_beside:
+            self._samples.hold(log, batch)
+        elif not log.has_timeline:
             if not self._told.hold(log, batch):
                 self._counters.hold(log, batch)
-            return
+        else:
+            if batch.table == "run_fact":
+                self._facts.update(batch.rows.column("key").unique().to_pylist())
+            self._place(batch, log)
+
+    def _place(self, batch: Batch, log: CaptureLog) -> None:
+        table = TABLES[batch.table]
+        rows = batch.rows
         if table.name == "device":
             rows = self._numbering.new_devices(rows)
         rows = self._numbering.renumber(rows)

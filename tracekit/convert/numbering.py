@@ -23,7 +23,7 @@ class Numbering:
 
     Process, thread and stack ids of a later capture are moved behind those of the
     earlier ones. A GPU is one device whichever capture it is in: it is told by its
-    host and UUID, or by its host and bus address.
+    UUID, or by its host and bus address.
     """
 
     def __init__(self) -> None:
@@ -32,6 +32,7 @@ class Numbering:
         self._device_of: dict[int, int] = {}
         self._devices = 0
         self._known: dict[tuple[str, str], int] = {}
+        self._rows: dict[int, dict[str, Any]] = {}
         self._captures = 0
 
     def begin_capture(self) -> None:
@@ -67,19 +68,45 @@ class Numbering:
         fresh = [self._is_fresh(row) for row in rows.to_pylist()]
         return rows.filter(pa.array(fresh, pa.bool_()))
 
+    def known_devices(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, set[int]]:
+        """Learn rows of `device` of a capture that only adds to what others recorded.
+
+        Returns:
+            The rows if no other capture has devices, else none of them; and the ids,
+            as in the rows, of GPUs that the other captures do not have.
+        """
+        found = rows.to_pylist()
+        if not self._rows:
+            return rows, set()
+        unknown = set()
+        for row in found:
+            alike = [
+                device
+                for device, known in self._rows.items()
+                if _may_be_one(known, row)
+            ]
+            # A device that says nothing of itself is the only one there is.
+            sure = [device for device in alike if _is_told(self._rows[device], row)]
+            if not sure and len(found) == len(self._rows) == 1:
+                sure = alike
+            if len(sure) == 1:
+                self._device_of[row["device_id"]] = sure[0]
+            else:
+                unknown.add(row["device_id"])
+        return rows.slice(0, 0), unknown
+
     def _is_fresh(self, row: dict[str, Any]) -> bool:
         local = row["device_id"]
-        key = row["uuid"] or row["bus"]
-        if key is None:
-            self._device(local)
-            return True
-        identity = (row["host"] or "", key)
-        known = self._known.get(identity)
-        if known is None:
-            self._known[identity] = self._device(local)
-            return True
-        self._device_of[local] = known
-        return False
+        identity = _identity(row)
+        known = None if identity is None else self._known.get(identity)
+        if known is not None:
+            self._device_of[local] = known
+            return False
+        device = self._device(local)
+        self._rows[device] = row
+        if identity is not None:
+            self._known[identity] = device
+        return True
 
     def _device(self, local: int) -> int:
         found = self._device_of.get(local)
@@ -88,3 +115,23 @@ class Numbering:
             self._device_of[local] = found
             self._devices = max(self._devices, found + 1)
         return found
+
+
+def _identity(row: dict[str, Any]) -> tuple[str, str] | None:
+    if row["uuid"]:
+        return "", row["uuid"]
+    return (row["host"] or "", row["bus"]) if row["bus"] else None
+
+
+def _may_be_one(known: dict[str, Any], row: dict[str, Any]) -> bool:
+    """Tell whether nothing that two descriptions of a GPU say differs."""
+    if known["uuid"] and row["uuid"]:
+        return bool(known["uuid"] == row["uuid"])
+    return all(
+        not known[name] or not row[name] or known[name] == row[name]
+        for name in ("bus", "name", "host")
+    )
+
+
+def _is_told(known: dict[str, Any], row: dict[str, Any]) -> bool:
+    return any(known[name] and known[name] == row[name] for name in ("uuid", "bus"))

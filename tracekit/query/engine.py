@@ -8,13 +8,15 @@ import pyarrow as pa
 from tracekit.errors import QueryError, TracekitError
 from tracekit.query.answer import Answer
 from tracekit.query.catalog import macros_of
-from tracekit.query.known import check_known
+from tracekit.query.known import check_distinct, check_known
 from tracekit.query.module import QueryModule
 from tracekit.query.needs import missing
 from tracekit.query.scope import Scope
 from tracekit.query.session import Limits, Session
 from tracekit.query.window import Shown, check_scope, show_window
 from tracekit.store.run import Run
+
+_BATCH_ROWS = 65_536
 
 
 def run_module(
@@ -42,6 +44,7 @@ class ModuleSession:
     """Modules on the same runs, one after another; a context manager."""
 
     def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        check_distinct(runs)
         self._runs = tuple(runs)
         self._session = Session(runs, limits or Limits())
 
@@ -126,6 +129,7 @@ class SqlSession:
     """Ad-hoc SQL on runs, statement after statement; a context manager."""
 
     def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        check_distinct(runs)
         self._session = Session(runs, limits or Limits())
         try:
             self._session.show_all(runs)
@@ -149,12 +153,21 @@ class SqlSession:
         if not statement:
             raise QueryError("there is no SQL to run")
         try:
-            relation = self._session.connection.sql(
-                "FROM query($text)", params={"text": statement}
-            )
-            return Answer(_distinctly_named(relation.to_arrow_table()))
+            return Answer(_distinctly_named(self._relation(statement).to_arrow_table()))
         except duckdb.Error as error:
             raise QueryError(_first_lines(error), hint=_hint(error)) from error
+
+    def stream(self, statement: str) -> pa.RecordBatchReader:
+        """Run one SELECT of tracekit's own, and return its rows as they come.
+
+        The next statement ends it.
+        """
+        return self._relation(statement).to_arrow_reader(_BATCH_ROWS)
+
+    def _relation(self, statement: str) -> duckdb.DuckDBPyRelation:
+        return self._session.connection.sql(
+            "FROM query($text)", params={"text": statement}
+        )
 
 
 def _groups(run: Run, module: QueryModule, scope: Scope) -> list[tuple[int, ...]]:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from tracekit.schema import Table, Type
 
-CHUNK_ROWS = 262_144
+CHUNK_ROWS = 131_072
 ROW_GROUP_ROWS = 131_072
 
 # A share of an unsorted chunk, held back for the next one.

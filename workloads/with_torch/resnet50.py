@@ -9,6 +9,7 @@ from torch import nn
 from training import Training
 
 from with_torch.backend import Backend
+from with_torch.images import ImageTraining
 
 _EXPANSION = 4
 
@@ -96,35 +97,7 @@ class Classifier(nn.Module):
         return self.head(self.body(images)[-1].mean((2, 3)))
 
 
-class _Training(Training):
-    def __init__(self, sizes: dict, backend: Backend) -> None:
-        self._backend = backend
-        self._samples = sizes["batch_size"]
-        self._model = Classifier(sizes["width"], sizes["classes"]).to(backend.device)
-        self._optimizer = torch.optim.SGD(
-            self._model.parameters(),
-            lr=sizes["learning_rate"],
-            momentum=sizes["momentum"],
-            weight_decay=sizes["weight_decay"],
-        )
-        shape = (self._samples, 3, sizes["image_size"], sizes["image_size"])
-        numbers = backend.generator
-        backend.make_batches(
-            lambda: (
-                torch.randn(shape, generator=numbers),
-                torch.randint(sizes["classes"], shape[:1], generator=numbers),
-            ),
-            sizes["batches"],
-        )
-
-    def step(self, number: int) -> tuple[float, torch.Tensor]:
-        images, labels = self._backend.batch(number)
-        with self._backend.precision():
-            loss = nn.functional.cross_entropy(self._model(images), labels)
-        self._backend.update(loss, self._optimizer)
-        return self._samples, loss.detach()
-
-
 def build(sizes: dict, backend: Backend) -> Training:
     """Return ResNet-50 in training; a sample is an image."""
-    return _Training(sizes, backend)
+    network = Classifier(sizes["width"], sizes["classes"])
+    return ImageTraining(network, sizes, backend)

@@ -42,15 +42,16 @@ class HeldCounters:
         """
         if not self._held:
             return []
-        # Imported here: polars takes a quarter of a second, and few runs have counters.
-        from tracekit.convert.counters.join import join
-
         kernels = complete("kernel")
         outcomes = []
         listed: set[int] = set()
         for log, batches in self._held:
             metrics = [batch for batch in batches if batch.table == "kernel_metric"]
             if metrics:
+                # Imported here: polars takes a quarter of a second to load, and few
+                # runs have counters.
+                from tracekit.convert.counters.join import join
+
                 outcome = join(
                     [batch.rows for batch in metrics],
                     {metrics[0].rank: kernels[metrics[0].rank]}

@@ -124,7 +124,7 @@ def _described(
         "data_type": words([arg.dtype.lower() if arg.dtype else None for arg in args]),
         "group_size": integers([arg.size for arg in args], pa.int32()),
         "ranks": words([group_ranks(arg.ranks) for arg in args]),
-        "sequence": integers([arg.sequence for arg in args]),
+        "sequence": integers([arg.order for arg in args]),
     }
 
 

@@ -106,7 +106,8 @@ def annotations(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     named = [place for place, match in enumerate(matches) if match]
     args = context.args(RangeArgs, [events[place] for place in named])
     for place, found_args in zip(named, args, strict=True):
-        if found_args.finished is False:
+        # Steps that are operators, as in 2020, have the args of operators.
+        if getattr(found_args, "finished", None) is False:
             # Open when the recording ended: its end is that of the recording.
             matches[place] = None
     chosen = pa.array([match is not None for match in matches])
@@ -218,8 +219,10 @@ def instants(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     memory = [event for event in events if event.name == "[memory]"]
     if memory and "memory_event" in context.tables:
         yield _memory(memory, context)
-    # Without a category: where the profiler's own span begins and ends.
     marks = [event for event in events if event.cat and event.name != "[memory]"]
+    own = len(events) - len(memory) - len(marks)
+    if own:
+        context.log.skip("instant", "where the profiler's own window begins, ends", own)
     if marks and "annotation" in context.tables:
         times = context.times([event.ts for event in marks])
         yield batch(

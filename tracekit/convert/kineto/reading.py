@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracekit.convert.kineto import collectives, gpu, host
+from tracekit.convert.kineto import collectives, counters, gpu, host
 from tracekit.convert.kineto.context import Context
 from tracekit.convert.kineto.devices import device_rows
 from tracekit.convert.kineto.events import Event, NameArgs
@@ -183,6 +183,8 @@ class Trace:
                     flows.add(phase, found, context)
             elif phase in ("i", "I"):
                 yield from host.instants(found, context)
+            elif phase == "C":
+                yield from counters.samples(found, context)
             elif phase == "M":
                 self._note_names(found, context)
             else:
@@ -253,7 +255,7 @@ class Trace:
             "cpu_sample": "Kineto does not record it",
             "cpu_slice": "Kineto does not record it",
             "call_stack": "Kineto does not record it",
-            "counter_sample": "Kineto does not record it",
+            "counter_sample": "the trace has no counter events",
             "kernel_metric": "a second run reads counters: tracekit collect --counters",
             "memory_segment": "recorded in a memory snapshot of PyTorch",
             "python_function": "recorded with profile(with_stack=True)",

@@ -178,6 +178,15 @@ _SOURCES: Mapping[str, Mapping[str, str]] = {
         "memory_kind": "args.Device Type",
         "total_allocated_bytes": "args.Total Allocated",
         "total_reserved_bytes": "args.Total Reserved",
+        "memory_event_id": "numbered by time",
+    },
+    "counter_sample": {
+        "source": "kineto",
+        "instance": "C: cat",
+        "device_id": "C: pid, as an ordinal or in `GPU 0 Counters`",
+        "time_ns": "C: ts",
+        "metric": "C: name; with several series name: key of args",
+        "value": "C: args",
     },
     "overhead": {
         **_HOST,

@@ -11,16 +11,24 @@ from pathlib import Path
 
 import msgspec
 
-from tracekit.convert.kineto.events import NOTHING, Event, LooseEvent
+from tracekit.convert.kineto.events import (
+    NOTHING,
+    Event,
+    LooseEvent,
+    decode_by_rule,
+)
 from tracekit.convert.kineto.repair import mend, mend_quotes
 from tracekit.convert.readers.base import CaptureLog
 
 CHUNK = 8 << 20
+_HEADER_BLOCK = 64 << 10
 LONGEST_EVENT = 32 << 20
 _LONGEST_METADATA = 16 << 20
 _CUT_WINDOW = 1 << 16
 # A piece that cannot be an event, in a file that goes on: a quote is amiss.
 _LONGEST_DOUBT = 1 << 20
+# After so many chunks with events that are not as they are by rule, no more are tried.
+_MOST_UNRULY = 4
 
 _FIELDS = rb'"(?:ph|name|cat|pid|tid|ts|dur|args|id|bp|s)"\s*:'
 _BOUNDARY = re.compile(rb"\}\s*,?\s*(?=\{\s*" + _FIELDS + rb")")
@@ -56,6 +64,8 @@ class EventStream:
         self._path = path
         self._log = log
         self._ended = False
+        # Chunks in a row that were not decoded by rule.
+        self._unruly = 0
         self._file = path.open("rb")
         self._rest = self._find_events()
 
@@ -105,7 +115,8 @@ class EventStream:
         text = b""
         lost = False
         while True:
-            data = self._file.read(CHUNK)
+            # A header is short; what is read beyond it is held beside a chunk.
+            data = self._file.read(CHUNK if text else _HEADER_BLOCK)
             text += data
             start = text.lstrip(_BEFORE)
             if start[:1] == b"[" and not lost:
@@ -132,12 +143,23 @@ class EventStream:
                 start = _NO_BLANK.search(text)
                 assert start is not None
                 whole = memoryview(text)[start.start() : end]
-                events = _DECODER.decode(b"".join((b"[", whole, b"]")))
+                events = self._whole(b"".join((b"[", whole, b"]")))
             except _INVALID:
                 pass
             else:
                 return events, text[following:]
         return self._decode_apart(text, final=False)
+
+    def _whole(self, text: bytes) -> list[Event]:
+        if self._unruly < _MOST_UNRULY:
+            try:
+                events = decode_by_rule(text)
+            except msgspec.ValidationError:
+                self._unruly += 1
+            else:
+                self._unruly = 0
+                return events
+        return _DECODER.decode(text)
 
     def _decode_apart(self, text: bytes, *, final: bool) -> tuple[list[Event], bytes]:
         """Decode event by event; return them and what is left."""

@@ -167,6 +167,10 @@ def nsys_sources() -> dict[str, dict[str, str]]:
     }
     for table, columns in _OTHERS.items():
         sources.setdefault(table, {}).update(columns)
-    for table, number in (("kernel", "kernel_id"), ("annotation", "annotation_id")):
+    for table, number in (
+        ("kernel", "kernel_id"),
+        ("annotation", "annotation_id"),
+        ("memory_event", "memory_event_id"),
+    ):
         sources[table][number] = "position in the sorted table"
     return sources

@@ -18,6 +18,7 @@ from tracekit.convert.readers.nvprof_csv import NvprofCsvReader
 from tracekit.convert.readers.nvprof_sqlite import NvprofSqliteReader
 from tracekit.convert.readers.rocpd import RocpdReader
 from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
+from tracekit.convert.readers.samples import SamplesReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
 from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
 from tracekit.convert.readers.torch_memory_timeline import (
@@ -29,6 +30,8 @@ from tracekit.convert.readers.xplane import XPlaneReader
 from tracekit.convert.refusal import refusal
 
 READERS: tuple[Reader, ...] = (
+    # Before those of JSON, which it is line by line.
+    SamplesReader(),
     NsysSqliteReader(),
     NsysColumnarReader(),
     NsysReportReader(),

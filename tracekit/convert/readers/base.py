@@ -54,6 +54,8 @@ class CaptureLog:
         diagnoses: What the user should be told.
         has_timeline: Whether the capture has times; counters alone belong to no rank
             until they are joined to a capture that has.
+        is_beside: Whether it was sampled beside a timeline: its times are UTC, and it
+            has no rank of its own.
     """
 
     tools: dict[str, str] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class CaptureLog:
     absent: dict[str, str] = field(default_factory=dict)
     diagnoses: list[Diagnosis] = field(default_factory=list)
     has_timeline: bool = True
+    is_beside: bool = False
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
     repaired: Counter[tuple[str, str]] = field(default_factory=Counter)
     left_behind: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -1,6 +1,4 @@
-"""MXNet's profiler, driven by `tracekit_hook`."""
-
-import tracekit_hook
+"""MXNet's profiler, driven by `profiler.py`."""
 
 # What numpy 1.24 took away, and MXNet 1.9.1 uses.
 _ALIASES = {
@@ -25,7 +23,7 @@ def prepare() -> None:
 class Profiler:
     """Records with `mxnet.profiler`."""
 
-    def __init__(self, settings: "tracekit_hook.Settings", mxnet: object) -> None:
+    def __init__(self, settings: object, mxnet: object) -> None:
         self._mxnet = mxnet
         self._path = settings.path(".mxnet.json")
         self._marks = mxnet.profiler.Domain("tracekit")

@@ -1,8 +1,6 @@
-"""PyTorch's profiler (Kineto), driven by `tracekit_hook`."""
+"""PyTorch's profiler (Kineto), driven by `profiler.py`."""
 
 import importlib
-
-import tracekit_hook
 
 
 def prepare() -> None:
@@ -12,7 +10,7 @@ def prepare() -> None:
 class Profiler:
     """Records with `torch.profiler`, from PyTorch 1.10 on."""
 
-    def __init__(self, settings: "tracekit_hook.Settings", torch: object) -> None:
+    def __init__(self, settings: object, torch: object) -> None:
         import torch.profiler as profiler
 
         self._torch = torch

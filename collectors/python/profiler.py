@@ -10,7 +10,6 @@ Python 3.6 and later, with the standard library only.
 """
 
 import atexit
-import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -188,11 +187,21 @@ class _Loader(importlib.abc.Loader):
         settings = self._settings
         # Whoever asks the module for its loader gets the real one.
         module.__spec__.loader = module.__loader__ = self._loader
-        adapter = importlib.import_module("tracekit_hook_" + settings.framework)
+        adapter = _adapter(settings.framework)
         adapter.prepare()
         self._loader.exec_module(module)
         if not _is_launcher():
             _install(settings, adapter, module)
+
+
+def _adapter(framework: str) -> object:
+    """Return what drives a framework's profiler; this folder is on no path."""
+    name = "profiler_" + framework
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location("tracekit_" + name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _install(settings: "Settings", adapter: object, module: object) -> None:
@@ -232,7 +241,6 @@ def _end_cleanly() -> None:
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
-def watch(variables: "dict[str, str]") -> None:
+def start() -> None:
     """Wait for the framework to be imported."""
-    settings = Settings(variables)
-    sys.meta_path.insert(0, _Finder(settings))
+    sys.meta_path.insert(0, _Finder(Settings(os.environ)))

@@ -1,8 +1,6 @@
-"""CNTK's profiler, driven by `tracekit_hook`."""
+"""CNTK's profiler, driven by `profiler.py`."""
 
 import os
-
-import tracekit_hook
 
 
 def prepare() -> None:
@@ -12,7 +10,7 @@ def prepare() -> None:
 class Profiler:
     """Records with `cntk.debugging`: minibatches, no operators."""
 
-    def __init__(self, settings: "tracekit_hook.Settings", cntk: object) -> None:
+    def __init__(self, settings: object, cntk: object) -> None:
         import cntk.debugging as debugging
 
         self._cntk = cntk

@@ -1,8 +1,6 @@
-"""TensorFlow's profiler (XPlane), driven by `tracekit_hook`."""
+"""TensorFlow's profiler (XPlane), driven by `profiler.py`."""
 
 import os
-
-import tracekit_hook
 
 
 def prepare() -> None:
@@ -12,7 +10,7 @@ def prepare() -> None:
 class Profiler:
     """Records with `tf.profiler.experimental`, from TensorFlow 2.2 on."""
 
-    def __init__(self, settings: "tracekit_hook.Settings", tensorflow: object) -> None:
+    def __init__(self, settings: object, tensorflow: object) -> None:
         self._api = tensorflow.profiler.experimental
         self._tensorflow = tensorflow
         self._folder = settings.path(".xplane")
