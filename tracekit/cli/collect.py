@@ -35,6 +35,7 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    CUPTI_PYTHON = "cupti-python"
     NCU = "ncu"
     TORCH = "torch"
     TENSORFLOW = "tensorflow"
@@ -104,6 +105,12 @@ def collect(
             "--output", "-o", readable=False, metavar="RUN", help="The run to make."
         ),
     ] = None,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline", help="Run it once more without a profiler: what tracing cost."
+        ),
+    ] = False,
     no_convert: Annotated[
         bool, typer.Option("--no-convert", help="Keep the capture, make no run.")
     ] = False,
@@ -140,6 +147,7 @@ def collect(
         range_=CaptureRange.parse(range_),
         converts=not no_convert,
         counters=counters,
+        baseline=baseline,
         part=None if like is None else counting.part_of(like, top, quiet=quiet),
         top=top,
         force=force,

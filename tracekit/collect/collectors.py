@@ -14,6 +14,7 @@ COLLECTORS = {
     "tensorflow": ("tracekit.collect.frameworks", "tensorflow"),
     "mxnet": ("tracekit.collect.frameworks", "mxnet"),
     "cntk": ("tracekit.collect.frameworks", "cntk"),
+    "cupti-python": ("tracekit.collect.cupti_python", "collect"),
 }
 
 

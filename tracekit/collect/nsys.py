@@ -71,11 +71,13 @@ def collect(request: Request) -> Collected:
     reports = reports_of(request.stem)
     if not reports:
         raise _no_report(nsys, request, ended, log)
+    ended.check_alone(reports)
     status = ended.status
     return Collected(
         reports,
         ended.profiler_status if status is None else status,
         beside=kept_samples(samples),
+        program_ns=ended.program_ns,
     )
 
 

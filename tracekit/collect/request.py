@@ -54,6 +54,7 @@ class Collected:
         holds: The tables of which one must have rows, or nothing was recorded.
         what: What those are, for the user.
         hint: What to do where there is nothing.
+        program_ns: How long the program ran; None where that is not known.
     """
 
     captures: list[Path]
@@ -66,6 +67,7 @@ class Collected:
         "look whether the program used the GPU while it was recorded, and whether "
         "another profiler (torch.profiler, ncu) ran in it"
     )
+    program_ns: int | None = None
 
 
 def capture_stem(stem: Path) -> Path:
