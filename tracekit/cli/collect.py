@@ -35,7 +35,12 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    CUPTI_PYTHON = "cupti-python"
     NCU = "ncu"
+    TORCH = "torch"
+    TENSORFLOW = "tensorflow"
+    MXNET = "mxnet"
+    CNTK = "cntk"
 
 
 def collect(
@@ -87,7 +92,7 @@ def collect(
         str,
         typer.Option(
             "--range",
-            metavar="whole|cudaProfilerApi|nvtx:NAME",
+            metavar="whole|cudaProfilerApi|nvtx:NAME|steps:FROM:TO",
             help="The part of the run to record.",
         ),
     ] = "whole",
@@ -100,6 +105,12 @@ def collect(
             "--output", "-o", readable=False, metavar="RUN", help="The run to make."
         ),
     ] = None,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline", help="Run it once more without a profiler: what tracing cost."
+        ),
+    ] = False,
     no_convert: Annotated[
         bool, typer.Option("--no-convert", help="Keep the capture, make no run.")
     ] = False,
@@ -136,6 +147,7 @@ def collect(
         range_=CaptureRange.parse(range_),
         converts=not no_convert,
         counters=counters,
+        baseline=baseline,
         part=None if like is None else counting.part_of(like, top, quiet=quiet),
         top=top,
         force=force,
@@ -211,11 +223,6 @@ def _list_presets(profiler: Profiler) -> None:
 
     from tracekit.collect.presets import presets
 
-    if profiler is Profiler.NCU:
-        raise UsageError(
-            "the collector ncu has no presets",
-            hint="its metrics are chosen by the GPU: collectors/ncu",
-        )
     rows = [
         {
             "preset": name,
