@@ -46,7 +46,7 @@ def test_the_sums_are_those_of_a_plain_pass(recorded: Run) -> None:
 
 
 def test_all_gpu_work_has_its_launch(recorded: Run) -> None:
-    launches: pa.Table = (
+    launches = (
         tracekit.open(recorded.path)
         .sql("SELECT count(call_name) AS launched FROM launch")
         .to_arrow()
