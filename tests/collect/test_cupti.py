@@ -162,7 +162,8 @@ def test_graphs_as_a_whole_on_request(record: Record) -> None:
 
 
 def test_waits_memory_and_overhead(record: Record) -> None:
-    run = converted(record("every")[1])
+    also = {"TRACEKIT_CUPTI_SYNC": "on", "TRACEKIT_CUPTI_MEMORY": "on"}
+    run = converted(record("every", **also)[1])
     (sync,) = rows(run, "sync")
     assert (sync["kind"], sync["stream_id"], sync["event_id"]) == (
         "context",
@@ -180,6 +181,13 @@ def test_waits_memory_and_overhead(record: Record) -> None:
     assert (second["time_ns"], second["kind"]) == (5950, "free")
     (overhead,) = rows(run, "overhead")
     assert overhead["kind"] == "CUPTI buffer flush"
+
+
+def test_waits_and_allocations_are_left_out_by_default(record: Record) -> None:
+    run = converted(record("every")[1])
+    assert not {"sync", "memory_event"} & run.manifest.tables.keys()
+    assert "--preset sync" in run.manifest.absent["sync"]
+    assert "--preset memory" in run.manifest.absent["memory_event"]
 
 
 def test_ranges_are_paired(record: Record) -> None:

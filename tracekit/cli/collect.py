@@ -37,6 +37,10 @@ class Profiler(StrEnum):
     CUPTI = "cupti"
     CUPTI_PYTHON = "cupti-python"
     NCU = "ncu"
+    TORCH = "torch"
+    TENSORFLOW = "tensorflow"
+    MXNET = "mxnet"
+    CNTK = "cntk"
 
 
 def collect(
@@ -88,7 +92,7 @@ def collect(
         str,
         typer.Option(
             "--range",
-            metavar="whole|cudaProfilerApi|nvtx:NAME",
+            metavar="whole|cudaProfilerApi|nvtx:NAME|steps:FROM:TO",
             help="The part of the run to record.",
         ),
     ] = "whole",
@@ -219,11 +223,6 @@ def _list_presets(profiler: Profiler) -> None:
 
     from tracekit.collect.presets import presets
 
-    if profiler is Profiler.NCU:
-        raise UsageError(
-            "the collector ncu has no presets",
-            hint="its metrics are chosen by the GPU: collectors/ncu",
-        )
     rows = [
         {
             "preset": name,

@@ -1,11 +1,13 @@
 """Traces programs as the options of `collect` say, and makes their runs."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tracekit.cli import counting
 from tracekit.cli.collected import finish
 from tracekit.cli.output import note
+from tracekit.collect import ncu
 from tracekit.collect.baseline import measure
 from tracekit.collect.parts import Part
 from tracekit.collect.ranges import CaptureRange
@@ -68,6 +70,10 @@ class Tracing:
             say=lambda text: note(text, quiet=self.quiet),
         )
         ready = counting.ready(request) if self._counters else None
+        if ready is not None:
+            counted = ncu.own_presets(presets)
+            others = [name for name in presets if name not in counted]
+            request = dataclasses.replace(request, presets=others)
         collected = self._collect(request)
         for capture in collected.captures:
             note(f"Captured {capture}", quiet=self.quiet)

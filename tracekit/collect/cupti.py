@@ -28,6 +28,7 @@ def collect(request: Request) -> Collected:
         OutputError: The capture cannot be written where it should be.
     """
     checks.check_program(request.command)
+    checks.check_range(request.capture_range, "the collector cupti")
     recording = combined(request.presets, "cupti")
     if request.capture_range.range_name:
         raise UsageError(

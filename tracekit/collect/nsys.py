@@ -44,6 +44,7 @@ def collect(request: Request) -> Collected:
         OutputError: The capture cannot be written where it should be.
     """
     checks.check_program(request.command)
+    checks.check_range(request.capture_range, "nsys")
     recording = combined(request.presets)
     checks.check_other_profilers("nsys", os.environ)
     checks.check_gpu()

@@ -49,6 +49,7 @@ class Collected:
     Attributes:
         captures: The captures; several where a range was entered several times.
         status: The status of the program, 128 + n for a signal.
+        is_one_job: Whether several captures are the ranks of one job, and one run.
         beside: Captures that belong to each of them, such as samples of the machine.
         holds: The tables of which one must have rows, or nothing was recorded.
         what: What those are, for the user.
@@ -58,6 +59,7 @@ class Collected:
 
     captures: list[Path]
     status: int
+    is_one_job: bool = False
     beside: list[Path] = field(default_factory=list)
     holds: frozenset[str] = GPU_WORK
     what: str = "GPU work"
