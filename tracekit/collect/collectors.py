@@ -10,6 +10,7 @@ COLLECTORS = {
     "nsys": "tracekit.collect.nsys",
     "cupti": "tracekit.collect.cupti",
     "ncu": "tracekit.collect.ncu",
+    "memory": "tracekit.collect.memory",
 }
 
 
