@@ -28,23 +28,24 @@ HERE = Path(__file__).parent
 _LIMIT_S = 120
 _CALLS = "kernel,runtime,driver"
 _COPIES = f"{_CALLS},memcpy,memset"
-_ALL = f"{_COPIES},sync,memory,marker,overhead,device,context"
+_LIGHT = f"{_COPIES},marker,overhead,device,context"
+_ALL = f"{_LIGHT},sync,memory"
 # What is recorded, how, and whether from the first CUDA context on or after it.
 _DIAGNOSED = {
+    "late": (_LIGHT, "", True),
+    "all": (_ALL, "", False),
     "late all": (_ALL, "", True),
-    "late calls": (_CALLS, "", True),
     "calls": (_CALLS, "", False),
+    "late calls": (_CALLS, "", True),
     "copies": (_COPIES, "", False),
     **{
         f"copies, {kind}": (f"{_COPIES},{kind}", "", False)
         for kind in ("sync", "memory", "marker", "overhead", "device,context")
     },
     **{
-        how: (_ALL, how, False)
+        how: (_LIGHT, how, False)
         for how in ("noflush", "big", "prefault", "pthreadid", "discard")
     },
-    "late noflush": (_ALL, "noflush", True),
-    "copies noflush": (_COPIES, "noflush", False),
 }
 
 

@@ -1,4 +1,4 @@
-"""Writes the pages that come from code: schema.md and queries.md.
+"""Writes the pages that come from code: schema.md, sources.md and queries.md.
 
     python docs/generate.py
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tracekit.convert.kineto.sources import kineto_sources
 from tracekit.convert.nsys.sources import nsys_sources
+from tracekit.convert.sources import column_sources
 from tracekit.query import QueryModule, load_module, module_names
 from tracekit.schema import TABLES, VERSION, Scope, Table
 
@@ -29,7 +30,8 @@ def schema_page() -> str:
         "A run is `manifest.json` and `<table>/rank=<N>/part-0.parquet`. NULL means "
         '"not recorded", never 0. Times are nanoseconds on the rank\'s recorded '
         "clock; `manifest.json` holds the UTC time of its 0 where it is known. "
-        "Tables of a host are under `rank=-1`.",
+        "Tables of a host are under `rank=-1`. Where the columns of the other formats "
+        "come from is in [sources.md](sources.md).",
         "",
         "| table | one row is | rows belong to |",
         "|---|---|---|",
@@ -67,6 +69,36 @@ def _table(table: Table, sources: dict[str, dict[str, dict[str, str]]]) -> list[
         )
         lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def sources_page() -> str:
+    """Return the page that says where columns come from, by table and reader."""
+    by_reader = column_sources()
+    lines = [
+        NOTE + "# Where each column comes from",
+        "",
+        "By table and reader; a column without a line is NULL. `nsys` stands for "
+        "`nsys-sqlite`, `nsys-columnar` and `nsys-report`, which read the same tables; "
+        "`ncu-report` fills what `ncu-csv` does. The pages in `formats/` say more.",
+    ]
+    shown = {"nsys": by_reader["nsys-sqlite"]} | {
+        reader: tables
+        for reader, tables in by_reader.items()
+        if not reader.startswith("nsys-") and reader != "ncu-report"
+    }
+    for table in TABLES.values():
+        lines += ["", f"## {table.name}"]
+        for reader, tables in shown.items():
+            if table.name not in tables:
+                continue
+            lines += ["", f"| `{reader}` | from |", "|---|---|"]
+            columns: dict[str, list[str]] = {}
+            for column in table.columns:
+                source = tables[table.name].get(column.name)
+                if source is not None:
+                    columns.setdefault(source, []).append(f"`{column.name}`")
+            lines += [f"| {', '.join(names)} | {s} |" for s, names in columns.items()]
+    return "\n".join(lines) + "\n"
 
 
 def queries_page() -> str:
@@ -118,7 +150,11 @@ def _query(module: QueryModule) -> list[str]:
     return lines
 
 
-PAGES = {"schema.md": schema_page, "queries.md": queries_page}
+PAGES = {
+    "schema.md": schema_page,
+    "sources.md": sources_page,
+    "queries.md": queries_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -4,17 +4,23 @@ import importlib.util
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 import pyarrow.parquet as pq
 import pytest
 
+from fuzz.targets import BUNDLE, CORPUS, NOT_FUZZED, SEEDS
 from tests.support.shared import ROOT, needs_shared, nsys_captures
 from tracekit.cli import COMMANDS
 from tracekit.convert import convert
+from tracekit.convert.bundle import found_in
 from tracekit.convert.nsys.sources import nsys_sources
 from tracekit.convert.readers import READERS
+from tracekit.convert.readers.base import CaptureLog, Reading
+from tracekit.convert.sources import column_sources
+from tracekit.errors import TracekitError
 from tracekit.query import module_names
 from tracekit.schema import TABLES
 
@@ -30,7 +36,7 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["schema.md", "queries.md"])
+@pytest.mark.parametrize("page", ["schema.md", "sources.md", "queries.md"])
 def test_generated_pages_are_current(page: str) -> None:
     written = (DOCS / page).read_text()
     assert written == generator().PAGES[page](), "run python docs/generate.py"
@@ -63,8 +69,48 @@ def test_every_table_and_column_is_described() -> None:
 
 
 def test_sources_name_columns_of_the_schema() -> None:
-    for table, columns in nsys_sources().items():
-        assert columns.keys() <= TABLES[table].column_names, table
+    sources = column_sources()
+    assert sources.keys() == {reader.name for reader in READERS}
+    for reader, tables in sources.items():
+        for table, columns in tables.items():
+            assert columns.keys() <= TABLES[table].column_names, (reader, table)
+            assert all(len(source) > 1 for source in columns.values())
+
+
+def filled_by(capture: Path, scratch: Path) -> dict[str, set[tuple[str, str]]]:
+    """Return the columns that hold a value, by reader, of what a path holds."""
+    filled: dict[str, set[tuple[str, str]]] = {}
+    for found in found_in(capture, scratch, scratch / "run"):
+        reading = Reading(
+            name=found.name,
+            tables=frozenset(TABLES),
+            log=CaptureLog(),
+            scratch=scratch,
+        )
+        for batch in found.reader.read(found.path, reading):
+            filled.setdefault(found.reader.name, set()).update(
+                (batch.table, name)
+                for name, column in zip(
+                    batch.rows.schema.names, batch.rows.columns, strict=True
+                )
+                if column.null_count < len(column)
+            )
+    return filled
+
+
+def test_every_column_that_a_reader_fills_has_a_source(tmp_path: Path) -> None:
+    """On the small captures of each reader that the fuzzer starts from."""
+    read: set[str] = set()
+    captures = [file for file in CORPUS.glob("*/*") if file.parent.name != BUNDLE]
+    for capture in [*captures, *SEEDS.iterdir()]:
+        with suppress(TracekitError):
+            for reader, filled in filled_by(capture, tmp_path).items():
+                read.add(reader)
+                sources = column_sources()[reader]
+                unnamed = {(t, c) for t, c in filled if c not in sources.get(t, {})}
+                assert not unnamed, (reader, capture.name)
+    # Those that need a program of NVIDIA's are alike to others.
+    assert read == {r.name for r in READERS} - NOT_FUZZED
 
 
 @needs_shared

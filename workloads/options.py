@@ -48,6 +48,8 @@ class Options:
         self.profile_from, self.profile_to = given.profile
         self.sizes = dict(entry["presets"][FULL])
         self.sizes.update(entry["presets"][given.preset])
+        overrides = entry.get("overrides", {}).get(self.framework, {})
+        self.sizes.update(overrides.get(given.preset, {}))
         for name, text in given.set:
             self.sizes[name] = _like(self.sizes[name], text)
         if given.batch_size is not None:

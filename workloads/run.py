@@ -73,7 +73,7 @@ def _train(options, backend, model, record) -> int:  # noqa: ANN001 - any framew
             start = now_ns()
             with backend.iteration(number):
                 samples, loss = training.step(number)
-                backend.pace()
+                backend.pace(loss)
             end = now_ns()
             record.step(number, start, end, samples)
             losses.append(loss)
@@ -84,7 +84,7 @@ def _train(options, backend, model, record) -> int:  # noqa: ANN001 - any framew
                 backend.stop_profiler()
         backend.synchronize()
         after = training.measures()
-    losses = [float(loss) for loss in losses]
+    losses = [backend.value(loss) for loss in losses]
     record.end(
         "done",
         **training.facts(),

@@ -116,6 +116,10 @@ void CaptureFile::add(Kind kind, std::initializer_list<int64_t> values) {
 
 int64_t CaptureFile::text(const char* text) {
   if (text == nullptr) return 0;
+  // The names of kernels are long, and CUPTI gives the same pointer again and again;
+  // that of a module that was unloaded may come back with another text.
+  const auto seen = seen_.find(text);
+  if (seen != seen_.end() && *seen->second.first == text) return seen->second.second;
   const auto [found, is_new] =
       texts_.try_emplace(text, static_cast<uint32_t>(texts_.size() + 1));
   if (is_new) {
@@ -124,6 +128,7 @@ int64_t CaptureFile::text(const char* text) {
     new_texts_ += found->first;
     ++new_text_count_;
   }
+  seen_[text] = {&found->first, found->second};
   return found->second;
 }
 

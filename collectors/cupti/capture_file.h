@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tracekit {
@@ -55,6 +56,7 @@ class CaptureFile {
   int descriptor_ = -1;
   std::vector<int64_t> rows_[kKinds];
   std::unordered_map<std::string, uint32_t> texts_;
+  std::unordered_map<const char*, std::pair<const std::string*, uint32_t>> seen_;
   std::string new_texts_;
   uint32_t new_text_count_ = 0;
 };

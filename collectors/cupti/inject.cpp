@@ -8,7 +8,9 @@
 //                        allocate or synchronize
 // TRACEKIT_CUPTI_GRAPHS  `graph`: one record a graph launch instead of its kernels
 // TRACEKIT_CUPTI_BUFFERS how many buffers of 1 MiB there may be
-// TRACEKIT_CUPTI_RECORDS the kinds of records to take, instead of all: kernel,memcpy,...
+// TRACEKIT_CUPTI_SYNC    `on`: also records of waits, beside the calls that wait
+// TRACEKIT_CUPTI_MEMORY  `on`: also records of allocations
+// TRACEKIT_CUPTI_RECORDS the kinds of records to take, instead: kernel,memcpy,...
 // TRACEKIT_CUPTI_TRY     other ways to collect, for benchmarks/collector_overhead.py
 
 #include <dlfcn.h>
@@ -85,9 +87,12 @@ bool names(const std::string& setting, const char* word) {
 
 bool is_tried(const char* word) { return names(setting("TRACEKIT_CUPTI_TRY"), word); }
 
-bool is_recorded(const char* record) {
+bool is_recorded(const std::string& record) {
   const std::string wanted = setting("TRACEKIT_CUPTI_RECORDS");
-  return wanted.empty() || names(wanted, record);
+  if (!wanted.empty()) return names(wanted, record.c_str());
+  if (record == "sync") return setting("TRACEKIT_CUPTI_SYNC") == "on";
+  if (record == "memory") return setting("TRACEKIT_CUPTI_MEMORY") == "on";
+  return true;
 }
 
 // Variables that say which process of a job this is; others may hold secrets.
@@ -286,7 +291,7 @@ void write_until_stopped(Collector* collector) {
     }
     sem_timedwait(&g_wake, &until);
     collector->drain();
-    if (utc_ns() - flushed >= 2 * kWakeNs && !is_tried("noflush")) {
+    if (utc_ns() - flushed >= 3 * kWakeNs && !is_tried("noflush")) {
       collector->flush(0);
       flushed = utc_ns();
     }

@@ -281,7 +281,7 @@ WITH
                 WHEN busy.covered_ns IS NULL
                     THEN
                         'counters of tensor cores were not measured: '
-                        || 'tracekit collect --counters does'
+                        || 'tracekit collect --counters --preset tensor does'
             END AS reason
         FROM used
         LEFT JOIN counted ON used.device_id = counted.device_id

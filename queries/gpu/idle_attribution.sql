@@ -82,91 +82,200 @@ WITH
         FROM span
         GROUP BY device_id, lane
     ),
-    reach AS (
-        SELECT
-            device_id,
-            min(first_ns) AS first_ns,
-            max(last_ns) AS last_ns
-        FROM lane
-        GROUP BY device_id
-    ),
-    activity AS (
+    activity AS NOT MATERIALIZED (
         SELECT
             launch.device_id,
+            lane.lane,
             coalesce(launch.process_id, -1) AS owner,
             launch.correlation_id,
+            CASE launch.activity
+                WHEN 'kernel' THEN 0
+                WHEN 'graph_launch' THEN 1
+                ELSE 2
+            END AS layer,
             launch.start_ns,
             launch.end_ns,
             launch.thread_id,
             launch.call_start_ns,
             launch.call_end_ns
         FROM launch
+        INNER JOIN lane ON launch.device_id = lane.device_id
         SEMI JOIN owned
             ON
                 launch.device_id = owned.device_id
                 AND coalesce(launch.process_id, -1) = owned.owner
         WHERE launch.end_ns > launch.start_ns
     ),
-    -- The same without the calls, which are dear: where they are not needed.
-    ran AS NOT MATERIALIZED (
+    profiler AS (
         SELECT
-            work.device_id,
-            work.activity,
-            work.start_ns,
-            work.end_ns
-        FROM recorded.gpu_activity AS work
-        SEMI JOIN owned
-            ON
-                work.device_id = owned.device_id
-                AND coalesce(work.process_id, -1) = owned.owner
-        WHERE work.end_ns > work.start_ns
+            owned.device_id,
+            overhead.start_ns,
+            overhead.end_ns
+        FROM overhead
+        INNER JOIN owned
+            ON coalesce(overhead.process_id, -1) = owned.owner
     ),
-    reached AS (
+    synchronization AS (
         SELECT
-            device_id,
-            owner,
+            coalesce(process_id, -1) AS owner,
             thread_id,
             start_ns,
-            call_start_ns,
-            call_end_ns,
-            max(end_ns) OVER (
-                PARTITION BY device_id
+            end_ns
+        FROM api_call
+        WHERE is_synchronize_call(name) AND domain IS DISTINCT FROM 'backtrace'
+    ),
+    -- Layer -1 is an edge of a span, layer -2 what may be a cause other than a launch
+    -- call.
+    placed AS NOT MATERIALIZED (
+        FROM activity
+        UNION ALL BY NAME
+        SELECT
+            span.device_id,
+            span.lane,
+            -1 AS layer,
+            unnest([span.start_ns, span.end_ns]) AS start_ns
+        FROM span
+        UNION ALL BY NAME
+        SELECT
+            lane.device_id,
+            lane.lane,
+            -2 AS layer,
+            profiler.start_ns,
+            profiler.end_ns
+        FROM profiler
+        INNER JOIN lane ON profiler.device_id = lane.device_id
+        UNION ALL BY NAME
+        SELECT
+            lane.device_id,
+            lane.lane,
+            -2 AS layer,
+            synchronization.start_ns,
+            synchronization.end_ns
+        FROM synchronization
+        INNER JOIN owned ON synchronization.owner = owned.owner
+        INNER JOIN lane ON owned.device_id = lane.device_id
+    ),
+    -- How far the unions of the earlier rows reach: of kernels, of these and graphs, of
+    -- all activities, and of other causes. One sort does it all.
+    reached AS (
+        SELECT
+            *,
+            CASE
+                WHEN layer = -1 THEN start_ns
+                ELSE max(start_ns) FILTER (WHERE layer = -1) OVER earlier
+            END AS cut_ns,
+            max(end_ns) FILTER (WHERE layer = 0) OVER earlier AS to_0,
+            max(end_ns) FILTER (WHERE layer BETWEEN 0 AND 1) OVER earlier AS to_1,
+            max(end_ns) FILTER (WHERE layer >= 0) OVER earlier AS to_2,
+            max(end_ns) FILTER (WHERE layer = -2) OVER earlier AS caused_to
+        FROM placed
+        WINDOW
+            earlier AS (
+                PARTITION BY device_id, lane
                 ORDER BY
                     start_ns ASC, end_ns DESC, correlation_id ASC, owner ASC
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS covered_to
-        FROM activity
+            )
+    ),
+    -- A gap is what lies before an activity since the last one ended. One that lies in
+    -- one span, and in which there is no other cause, is parted by its launch call; the
+    -- others are few, and parted below.
+    measured AS NOT MATERIALIZED (
+        SELECT
+            reached.*,
+            coalesce(reached.to_2, lane.first_ns) AS idle_from_ns,
+            reached.layer >= 0
+            AND reached.start_ns > coalesce(reached.to_2, lane.first_ns) AS has_gap,
+            coalesce(
+                greatest(reached.cut_ns, reached.caused_to)
+                <= coalesce(reached.to_2, lane.first_ns),
+                TRUE
+            ) AS is_plain
+        FROM reached
+        INNER JOIN lane
+            ON reached.device_id = lane.device_id AND reached.lane = lane.lane
+    ),
+    between_cuts AS (
+        SELECT
+            device_id,
+            lane,
+            cut_ns,
+            max(end_ns) FILTER (WHERE layer >= 0) AS last_ns,
+            max(CASE WHEN layer = -1 THEN greatest(to_0 - start_ns, 0) END)
+                AS beyond_0,
+            max(CASE WHEN layer = -1 THEN greatest(to_1 - start_ns, 0) END)
+                AS beyond_1,
+            max(CASE WHEN layer = -1 THEN greatest(to_2 - start_ns, 0) END)
+                AS beyond_2,
+            sum(added(start_ns, end_ns, to_0)) FILTER (WHERE layer = 0) AS added_0,
+            sum(added(start_ns, end_ns, to_1)) FILTER (WHERE layer BETWEEN 0 AND 1)
+                AS added_1,
+            sum(added(start_ns, end_ns, to_2)) FILTER (WHERE layer >= 0) AS added_2,
+            sum(start_ns - idle_from_ns) FILTER (
+                WHERE has_gap AND is_plain AND call_start_ns IS NOT NULL
+            ) AS called_ns,
+            sum(start_ns - idle_from_ns) FILTER (
+                WHERE has_gap AND is_plain AND call_start_ns IS NULL
+            ) AS unknown_ns,
+            sum(greatest(least(start_ns, call_start_ns) - idle_from_ns, 0)) FILTER (
+                WHERE has_gap AND is_plain AND call_start_ns IS NOT NULL
+            ) AS late_ns,
+            sum(
+                greatest(
+                    least(start_ns, call_end_ns)
+                    - greatest(idle_from_ns, call_start_ns),
+                    0
+                )
+            ) FILTER (
+                WHERE has_gap AND is_plain AND call_start_ns IS NOT NULL
+            ) AS in_flight_ns,
+            list(
+                struct_pack(
+                    owner := owner,
+                    thread_id := thread_id,
+                    call_start_ns := call_start_ns,
+                    call_end_ns := call_end_ns,
+                    start_ns := idle_from_ns,
+                    end_ns := start_ns
+                )
+            ) FILTER (WHERE has_gap AND NOT is_plain) AS gaps
+        FROM measured
+        GROUP BY device_id, lane, cut_ns
     ),
     gap AS (
         SELECT
-            reached.device_id,
-            reached.owner,
-            reached.thread_id,
-            reached.call_start_ns,
-            reached.call_end_ns,
-            coalesce(reached.covered_to, reach.first_ns) AS start_ns,
-            reached.start_ns AS end_ns
-        FROM reached
-        INNER JOIN reach ON reached.device_id = reach.device_id
-        WHERE reached.start_ns > coalesce(reached.covered_to, reach.first_ns)
-        UNION ALL
+            shared.device_id,
+            shared.lane,
+            shared.gap.owner,
+            shared.gap.thread_id,
+            shared.gap.call_start_ns,
+            shared.gap.call_end_ns,
+            shared.gap.start_ns,
+            shared.gap.end_ns
+        FROM (
+            SELECT
+                device_id,
+                lane,
+                unnest(gaps) AS gap
+            FROM between_cuts
+        ) AS shared
+        UNION ALL BY NAME
         -- What follows the last activity.
         SELECT
-            reach.device_id,
-            NULL AS owner,
-            NULL AS thread_id,
-            NULL AS call_start_ns,
-            NULL AS call_end_ns,
-            coalesce(max(ran.end_ns), reach.first_ns) AS start_ns,
-            reach.last_ns AS end_ns
-        FROM reach
-        LEFT JOIN ran ON reach.device_id = ran.device_id
-        GROUP BY reach.device_id, reach.first_ns, reach.last_ns
-        HAVING coalesce(max(ran.end_ns), reach.first_ns) < reach.last_ns
+            lane.device_id,
+            lane.lane,
+            coalesce(max(between_cuts.last_ns), lane.first_ns) AS start_ns,
+            lane.last_ns AS end_ns
+        FROM lane
+        LEFT JOIN between_cuts
+            ON lane.device_id = between_cuts.device_id AND lane.lane = between_cuts.lane
+        GROUP BY lane.device_id, lane.lane, lane.first_ns, lane.last_ns
+        HAVING coalesce(max(between_cuts.last_ns), lane.first_ns) < lane.last_ns
     ),
     launcher AS (
         SELECT DISTINCT
             device_id,
+            lane,
             owner,
             thread_id
         FROM gap
@@ -184,7 +293,8 @@ WITH
                 ORDER BY lane.device_id, lane.lane, launcher.owner, launcher.thread_id
             ) AS key
         FROM lane
-        INNER JOIN launcher ON lane.device_id = launcher.device_id
+        INNER JOIN launcher
+            ON lane.device_id = launcher.device_id AND lane.lane = launcher.lane
     ),
     waiting AS (
         SELECT
@@ -198,6 +308,7 @@ WITH
         INNER JOIN waiter
             ON
                 gap.device_id = waiter.device_id
+                AND gap.lane = waiter.lane
                 AND gap.owner IS NOT DISTINCT FROM waiter.owner
                 AND gap.thread_id IS NOT DISTINCT FROM waiter.thread_id
         UNION ALL
@@ -246,26 +357,21 @@ WITH
         SELECT
             waiter.key,
             1 AS layer,
-            overhead.start_ns,
-            overhead.end_ns
-        FROM overhead
-        INNER JOIN owned
-            ON coalesce(overhead.process_id, -1) = owned.owner
-        INNER JOIN waiter ON owned.device_id = waiter.device_id
+            profiler.start_ns,
+            profiler.end_ns
+        FROM profiler
+        INNER JOIN waiter ON profiler.device_id = waiter.device_id
         UNION ALL
         SELECT
             waiter.key,
             2 AS layer,
-            api_call.start_ns,
-            api_call.end_ns
-        FROM api_call
+            synchronization.start_ns,
+            synchronization.end_ns
+        FROM synchronization
         INNER JOIN waiter
             ON
-                coalesce(api_call.process_id, -1) = waiter.owner
-                AND api_call.thread_id = waiter.thread_id
-        WHERE
-            is_synchronize_call(api_call.name)
-            AND api_call.domain IS DISTINCT FROM 'backtrace'
+                synchronization.owner = waiter.owner
+                AND synchronization.thread_id = waiter.thread_id
     ),
     cause_cut AS (
         SELECT
@@ -275,35 +381,12 @@ WITH
         INNER JOIN span
             ON waiter.device_id = span.device_id AND waiter.lane = span.lane
     ),
-    work AS (
-        SELECT
-            (lane.device_id, lane.lane) AS key,
-            CASE ran.activity
-                WHEN 'kernel' THEN 0
-                WHEN 'graph_launch' THEN 1
-                ELSE 2
-            END AS layer,
-            ran.start_ns,
-            ran.end_ns
-        FROM ran
-        INNER JOIN lane ON ran.device_id = lane.device_id
-    ),
-    work_cut AS (
-        SELECT
-            (device_id, lane) AS key,
-            unnest([start_ns, end_ns]) AS time_ns
-        FROM span
-    ),
     part AS (
         SELECT
             waiter.device_id,
             waiter.lane,
             caused.start_ns,
             caused.end_ns,
-            0 AS window_ns,
-            0 AS kernel_ns,
-            0 AS graph_ns,
-            0 AS copy_ns,
             caused.layer_1_ns AS artifact_ns,
             caused.layer_2_ns AS synchronization_ns,
             caused.layer_3_ns AS in_flight_ns,
@@ -312,23 +395,25 @@ WITH
             caused.layer_6_ns AS unknown_ns
         FROM cover('cause', 'cause_cut') AS caused
         INNER JOIN waiter ON caused.key = waiter.key
-        UNION ALL
+        UNION ALL BY NAME
         SELECT
-            key[1] AS device_id,
-            key[2] AS lane,
-            start_ns,
-            end_ns,
-            end_ns - start_ns AS window_ns,
-            layer_0_ns AS kernel_ns,
-            layer_1_ns AS graph_ns,
-            layer_2_ns AS copy_ns,
-            0 AS artifact_ns,
-            0 AS synchronization_ns,
-            0 AS in_flight_ns,
-            0 AS late_ns,
-            0 AS dependency_ns,
-            0 AS unknown_ns
-        FROM cover('work', 'work_cut')
+            device_id,
+            lane,
+            cut_ns AS start_ns,
+            lead(cut_ns) OVER following AS end_ns,
+            lead(cut_ns) OVER following - cut_ns AS window_ns,
+            inside(beyond_0, added_0, lead(beyond_0) OVER following) AS kernel_ns,
+            inside(beyond_1, added_1, lead(beyond_1) OVER following)
+            - inside(beyond_0, added_0, lead(beyond_0) OVER following) AS graph_ns,
+            inside(beyond_2, added_2, lead(beyond_2) OVER following)
+            - inside(beyond_1, added_1, lead(beyond_1) OVER following) AS copy_ns,
+            in_flight_ns::BIGINT AS in_flight_ns,
+            late_ns::BIGINT AS late_ns,
+            (called_ns - in_flight_ns - late_ns)::BIGINT AS dependency_ns,
+            unknown_ns::BIGINT AS unknown_ns
+        FROM between_cuts
+        WHERE cut_ns IS NOT NULL
+        WINDOW following AS (PARTITION BY device_id, lane ORDER BY cut_ns)
     ),
     total AS (
         SELECT

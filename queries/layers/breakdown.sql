@@ -60,110 +60,97 @@ WITH
             NOT moduled.has_modules AND annotation.kind = 'push_pop'
             AND NOT regexp_matches(annotation.text, ', op_id = |^(aten|autograd)::')
     ),
-    asked AS (
+    asked AS NOT MATERIALIZED (
         SELECT
-            row_number() OVER (ORDER BY start_ns ASC, end_ns DESC, layer ASC)
-                AS operator_id,
             process_id,
             thread_id,
             layer || chr(10) || coalesce(phase, '') AS name,
-            source,
-            layer,
-            phase,
+            name AS operator_id,
             start_ns,
             end_ns
         FROM layer
         WHERE end_ns IS NOT NULL
     ),
-    launched AS NOT MATERIALIZED (FROM launch),
-    timed AS (FROM operator_time('asked', 'launched')),
-    numbered AS (
+    named AS (
+        SELECT DISTINCT
+            source,
+            layer,
+            phase,
+            layer || chr(10) || coalesce(phase, '') AS name
+        FROM layer
+    ),
+    launched AS NOT MATERIALIZED (
         SELECT
-            name,
             process_id,
             thread_id,
+            call_start_ns,
             start_ns,
             end_ns,
-            dense_rank() OVER (ORDER BY process_id, thread_id) AS key,
-            operator_id AS place
-        FROM asked
-    ),
-    thread_key AS (
-        SELECT DISTINCT
+            NULL AS flop
+        FROM launch
+        UNION ALL
+        SELECT
             process_id,
             thread_id,
-            key
-        FROM numbered
-    ),
-    segment AS (FROM innermost_range('numbered')),
-    worked AS (
-        SELECT
-            operator_flop.flop,
-            operator_flop.start_ns,
-            thread_key.key
+            start_ns AS call_start_ns,
+            NULL AS start_ns,
+            NULL AS end_ns,
+            flop
         FROM operator_flop
-        LEFT JOIN thread_key
-            ON
-                operator_flop.process_id IS NOT DISTINCT FROM thread_key.process_id
-                AND operator_flop.thread_id IS NOT DISTINCT FROM thread_key.thread_id
-        WHERE operator_flop.flop IS NOT NULL
-    ),
-    placed AS (
-        SELECT
-            worked.flop,
-            segment.place
-        FROM worked
-        ASOF LEFT JOIN segment
-            ON worked.key = segment.key AND worked.start_ns >= segment.at_ns
-    ),
-    flop AS (
-        SELECT
-            numbered.name,
-            sum(placed.flop) AS flop_self
-        FROM placed
-        LEFT JOIN numbered ON placed.place = numbered.place
-        GROUP BY numbered.name
+        WHERE flop IS NOT NULL
     ),
     per_name AS (
         SELECT
-            timed.name,
-            any_value(asked.source) AS source,
-            any_value(asked.layer) AS layer,
-            any_value(asked.phase) AS phase,
+            name,
             count(*) AS calls,
-            sum(timed.host_total_ns) FILTER (WHERE NOT timed.is_repeated)
-                AS host_total_ns,
-            sum(timed.host_self_ns) AS host_self_ns,
-            sum(timed.device_ns) FILTER (WHERE NOT timed.is_repeated)
-                AS device_total_ns,
-            sum(timed.device_self_ns) AS device_self_ns
-        FROM timed
-        INNER JOIN asked ON timed.operator_id = asked.operator_id
-        GROUP BY timed.name
+            sum(host_total_ns) FILTER (WHERE NOT is_repeated) AS host_total_ns,
+            sum(host_self_ns) AS host_self_ns,
+            sum(device_ns) FILTER (WHERE NOT is_repeated) AS device_total_ns,
+            sum(device_self_ns) AS device_self_ns,
+            sum(flop_self) AS flop_self,
+            sum(flop_rows) AS flop_rows
+        FROM operator_time('asked', 'launched')
+        GROUP BY name
+    ),
+    worked AS (
+        SELECT
+            sum(flop) AS flop,
+            count(flop) AS flop_rows
+        FROM operator_flop
+    ),
+    active AS (
+        SELECT coalesce(sum(activity.end_ns - activity.start_ns), 0) AS device_ns
+        FROM gpu_activity AS activity
     ),
     outside AS (
         SELECT
-            (
-                SELECT coalesce(sum(activity.end_ns - activity.start_ns), 0)
-                FROM gpu_activity AS activity
-            )
-            - coalesce(sum(device_self_ns), 0) AS device_self_ns
+            any_value(active.device_ns) - sum(per_name.device_self_ns)
+                AS device_self_ns,
+            CASE
+                WHEN any_value(worked.flop_rows) > sum(per_name.flop_rows)
+                    THEN
+                        any_value(worked.flop)
+                        - coalesce(sum(per_name.flop_self), 0)
+            END AS flop_self
         FROM per_name
+        CROSS JOIN active
+        CROSS JOIN worked
         HAVING count(*) > 0
     ),
     joined AS (
         SELECT
-            per_name.*,
-            flop.flop_self
+            named.source,
+            named.layer,
+            named.phase,
+            per_name.*
         FROM per_name
-        LEFT JOIN flop ON per_name.name = flop.name
+        INNER JOIN named ON per_name.name = named.name
         UNION ALL BY NAME
         SELECT
-            outside.device_self_ns,
-            outside.device_self_ns AS device_total_ns,
-            flop.flop_self
+            device_self_ns,
+            device_self_ns AS device_total_ns,
+            flop_self
         FROM outside
-        LEFT JOIN flop ON flop.name IS NULL
     )
 
 SELECT

@@ -43,7 +43,12 @@ WITH
             end_ns
         FROM operator
     ),
-    launched AS NOT MATERIALIZED (FROM launch),
+    launched AS NOT MATERIALIZED (
+        SELECT
+            *,
+            NULL::DOUBLE AS flop
+        FROM launch
+    ),
     traced AS (
         SELECT count(*) > 0 AS has_launches
         FROM launch

@@ -142,8 +142,24 @@ def test_several_ranks_come_with_run_and_rank(
         (
             ["kernels.hotspots", "RUN", "-p", "limit=few"],
             5,
-            "Error: limit is `few`, which is no BIGINT",
+            "Error: limit is `few`, which is no whole number",
         ),
+        (
+            ["kernels.hotspots", "RUN", "-p", "limit=-1"],
+            5,
+            "Error: limit is `-1`, which is less than 0",
+        ),
+        (
+            ["kernels.hotspots", "RUN", "-p", "limit=99999999999999999999"],
+            5,
+            "Error: limit is `99999999999999999999`, which is too large",
+        ),
+        (
+            ["clocks.throttling", "RUN", "-p", "threshold=nan"],
+            5,
+            "Error: threshold is `nan`, which is no number",
+        ),
+        (["kernels.hotspots", "RUN", "RUN"], 5, "Error: the run 2"),
         (["kernels.hotspots", "RUN", "-p", "names=long"], 5, "Error: names is `long`"),
         (["kernels.hotspots", "RUN", "-p", "limit"], 2, "Error: `limit` is no param"),
         (["kernels.hotspots"], 2, "Error: no run was given"),

@@ -60,3 +60,26 @@ def test_lists_and_structs_are_json_in_a_csv(
     statement = "SELECT [1, NULL] AS a, {'b': 'x'} AS c, NULL::INTEGER[] AS d"
     assert run_cli("sql", statement, run, "-f", "csv") == 0
     assert capfd.readouterr().out == 'a,c,d\n"[1,null]","{""b"":""x""}",\n'
+
+
+def test_the_shell_has_commands(
+    run_of: MakeRun, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of({"kernel": KERNEL}).path
+    lines = ".help\n.tables\n.schema kernel\nSELECT 7 AS seven\n;\n.quit\nSELECT 8;\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert run_cli("sql", "--shell", run, "-f", "csv") == 0
+    printed = capfd.readouterr()
+    assert ".tables" in printed.err
+    rows = printed.out.splitlines()
+    assert '"kernel",2' in rows
+    assert any(row.startswith('"start_ns","BIGINT"') for row in rows)
+    assert rows[-2:] == ["seven", "7"]
+
+
+def test_a_run_given_twice_is_refused_by_name(
+    run_of: MakeRun, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of({"kernel": KERNEL})
+    assert run_cli("sql", "SELECT count(*) FROM kernel", run.path, run.path) == 5
+    assert f"Error: the run {run.run_id} is given twice\n" in capfd.readouterr().err

@@ -1,6 +1,7 @@
 """The native collector writes what CUPTI hands it, whatever becomes of the program."""
 
 import os
+import shutil
 import signal
 import struct
 from collections.abc import Callable
@@ -161,7 +162,8 @@ def test_graphs_as_a_whole_on_request(record: Record) -> None:
 
 
 def test_waits_memory_and_overhead(record: Record) -> None:
-    run = converted(record("every")[1])
+    also = {"TRACEKIT_CUPTI_SYNC": "on", "TRACEKIT_CUPTI_MEMORY": "on"}
+    run = converted(record("every", **also)[1])
     (sync,) = rows(run, "sync")
     assert (sync["kind"], sync["stream_id"], sync["event_id"]) == (
         "context",
@@ -179,6 +181,13 @@ def test_waits_memory_and_overhead(record: Record) -> None:
     assert (second["time_ns"], second["kind"]) == (5950, "free")
     (overhead,) = rows(run, "overhead")
     assert overhead["kind"] == "CUPTI buffer flush"
+
+
+def test_waits_and_allocations_are_left_out_by_default(record: Record) -> None:
+    run = converted(record("every")[1])
+    assert not {"sync", "memory_event"} & run.manifest.tables.keys()
+    assert "--preset sync" in run.manifest.absent["sync"]
+    assert "--preset memory" in run.manifest.absent["memory_event"]
 
 
 def test_ranges_are_paired(record: Record) -> None:
@@ -276,6 +285,40 @@ def test_only_the_range_is_recorded(record: Record) -> None:
     _, capture = record("range", TRACEKIT_CUPTI_RANGE="cudaProfilerApi")
     starts = [row["start_ns"] for row in rows(converted(capture), "kernel")]
     assert starts == [3000, 4000, 5000, 6000]
+
+
+def test_the_copy_that_the_program_loaded_is_used(
+    record: Record, programs: Programs, tmp_path: Path
+) -> None:
+    own = tmp_path / "wheel" / "libcupti.so.13"
+    own.parent.mkdir()
+    shutil.copy(programs.cupti, own)
+    # TRACEKIT_CUPTI_LIBRARY names another one, through which no record would come.
+    status, capture = record("every", STAND_IN_OWN=str(own))
+    assert status == 0
+    assert rows_of_file(only_file(capture)) == 2
+
+
+@pytest.mark.parametrize(
+    ("runtime", "cupti"),
+    [
+        ("cu13/lib/libcudart.so.13", "cu13/lib/libcupti.so.13"),
+        ("cuda_runtime/lib/libcudart.so.12", "cuda_cupti/lib/libcupti.so.12"),
+    ],
+)
+def test_the_copy_that_came_with_the_programs_runtime_is_used(
+    record: Record, programs: Programs, tmp_path: Path, runtime: str, cupti: str
+) -> None:
+    for name in (runtime, cupti):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(programs.cupti, tmp_path / name)
+    status, capture = record(
+        "every",
+        STAND_IN_RUNTIME=str(tmp_path / runtime),
+        STAND_IN_OWN=str(tmp_path / cupti),
+    )
+    assert status == 0
+    assert rows_of_file(only_file(capture)) == 2
 
 
 def test_ranks_come_from_the_environment(programs: Programs, tmp_path: Path) -> None:

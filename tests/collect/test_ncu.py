@@ -28,7 +28,8 @@ pytestmark = pytest.mark.usefixtures("gpu_machine")
 
 PROGRAM = [sys.executable, "-c", "print('out text')"]
 HOPPER = generations()["hopper"]
-KNOWN = [metric.partition(".")[0] for metric in (*HOPPER.needed, *HOPPER.wanted)]
+LIGHT = (*HOPPER.needed, *HOPPER.wanted)
+KNOWN = [metric.partition(".")[0] for metric in (*LIGHT, *HOPPER.tensor)]
 FADD, FMUL, FFMA = HOPPER.needed[1:]
 
 
@@ -81,7 +82,7 @@ def test_a_range_is_measured(
     assert done.out == b"out text\n"
     (words,) = asked.asked
     assert words[:4] == ["--target-processes", "all", "--clock-control", "none"]
-    assert after(words, "--metrics") == [",".join((*HOPPER.needed, *HOPPER.wanted))]
+    assert after(words, "--metrics") == [",".join(LIGHT)]
     assert after(words, "--profile-from-start") == ["off"]
     assert after(words, "--launch-count") == ["5000"]
     assert words[-3:] == PROGRAM
@@ -229,7 +230,7 @@ def test_what_rules_counters_out_is_told_before_anything_runs(
         (["--like", "a.run"], "--like chooses kernels for --with ncu"),
         (["--top", "3"], "--top chooses kernels by their time in an earlier run"),
         (["--counters", "--no-convert"], "--counters measures what the run says"),
-        (["--with", "ncu", "-p", "light"], "the collector ncu has no presets"),
+        (["--with", "ncu", "-p", "graphs"], "there is no preset `graphs`"),
     ],
 )
 def test_options_that_contradict_each_other(
@@ -239,6 +240,20 @@ def test_options_that_contradict_each_other(
     done = collect("-o", "n.run", "--range", "cudaProfilerApi", *options, *PROGRAM)
     assert (done.status, done.out) == (2, b"")
     assert done.error.startswith(error)
+
+
+@pytest.mark.usefixtures("timeline")
+def test_operations_of_tensor_cores_are_a_preset(
+    ncu: Callable[..., NcuStandIn], collect: Collect
+) -> None:
+    asked = ncu()
+    done = collect("--counters", "-p", "tensor", "-o", "n.run", *PROGRAM)
+    assert done.status == 0, done.err
+    (words,) = asked.asked
+    assert after(words, "--metrics") == [",".join((*LIGHT, *HOPPER.tensor))]
+    listed = collect("--with", "ncu", "--list-presets").out.decode()
+    assert "\nlight " in listed
+    assert "\ntensor " in listed
 
 
 RANGE = ("--with", "ncu", "-o", "n.run", "--range", "cudaProfilerApi")
@@ -289,7 +304,7 @@ def test_a_chip_that_no_list_names_gets_what_it_has(
 
 def test_each_generation_names_its_metrics_once() -> None:
     for name, generation in generations().items():
-        metrics = [*generation.needed, *generation.wanted]
+        metrics = [*generation.needed, *generation.wanted, *generation.tensor]
         assert len(metrics) == len(set(metrics)), name
         assert {FADD, FMUL, FFMA, "gpu__time_duration.sum"} <= set(generation.needed)
     chips = [chip for one in generations().values() for chip in one.chips]

@@ -401,11 +401,19 @@ def test_mistakes_of_the_user_are_one_line(
 
 
 def test_presets_are_listed_with_their_cost(collect: Collect) -> None:
-    done = collect("--list-presets")
+    done = collect("--with", "nsys", "--list-presets")
     assert done.status == 0
     text = done.out.decode()
     for name in ("light", "memory", "metrics", "graphs", "shapes", "cpu"):
         assert f"\n{name} " in text
+
+
+def test_the_presets_are_those_of_the_tool_that_would_record(
+    collect: Collect, nsys: Callable[..., StandIn]
+) -> None:
+    assert "presets of cupti; others: --with nsys" in collect("--list-presets").err
+    nsys()
+    assert "presets of nsys; others: --with cupti" in collect("--list-presets").err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

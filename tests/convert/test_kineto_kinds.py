@@ -377,6 +377,19 @@ def test_the_documentation_names_columns_that_are_filled(tmp_path: Path) -> None
         assert filled - {"rank"} == filled & kineto_sources()[table].keys()
 
 
+def test_a_step_that_never_ended_is_none(tmp_path: Path) -> None:
+    step = {"ph": "X", "cat": "user_annotation", "pid": 42, "tid": 43, "dur": 100}
+    events: list[Event | str] = [
+        {**step, "name": "ProfilerStep#4", "ts": 1, "args": {"finished": True}},
+        {**step, "name": "ProfilerStep#5", "ts": 101, "args": {}},
+        {**step, "name": "ProfilerStep#6", "ts": 201, "args": {"finished": False}},
+        kernel(1),
+    ]
+    run = converted(tmp_path, text_of(events))
+    assert [row["step_index"] for row in rows(run, "step")] == [4, 5]
+    assert len(rows(run, "annotation")) == 3
+
+
 def test_counters(tmp_path: Path) -> None:
     counter = {"ph": "C", "name": "Queue Length", "pid": 0, "tid": 0, "ts": 12.001}
     events = [

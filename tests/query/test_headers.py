@@ -10,6 +10,7 @@ from tests.conftest import MakeRun
 from tracekit.query import Limits, Scope, load_module, module_names
 from tracekit.query.catalog import load_file, macros, macros_of, views
 from tracekit.query.module import NOTHING, Membership
+from tracekit.query.sequential import register
 from tracekit.query.session import Session, with_reads
 from tracekit.query.window import _VIEWS, TIME_WINDOW, show_window
 from tracekit.schema import TABLES
@@ -28,6 +29,7 @@ def tables_in(sql: str) -> set[str]:
         return re.sub(r"\bASOF\b", "", text)
 
     with duckdb.connect() as connection:
+        register(connection)
         for text in macros().values():
             connection.execute(plain(text))
         named = connection.get_table_names(re.sub(r"\$\w+", "NULL", plain(sql)))

@@ -67,6 +67,7 @@ else:
 _OPTIONS = (
     "--target-processes",
     "--clock-control",
+    "--check-exit-code",
     "--metrics",
     "--profile-from-start",
     "--nvtx-include",

@@ -101,7 +101,7 @@ def test_samples_are_counted_in_the_unit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16", "tf32"])
 def test_precisions_are_taken(precision: str, tmp_path: Path) -> None:
-    found = trained("seq2seq", tmp_path, "--precision", precision)
+    found = trained("transformer", tmp_path, "--precision", precision)
     assert found["first"]["precision"] == precision
     assert found["first"]["tf32_cudnn"] is (precision == "tf32")
 

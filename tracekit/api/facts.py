@@ -1,5 +1,6 @@
 """Facts of a run in words: what `tracekit info` and a report begin with."""
 
+from collections import Counter
 from datetime import UTC, datetime
 
 from tracekit.store.manifest import Joined, Manifest
@@ -27,7 +28,7 @@ def facts_of(run: Run) -> dict[str, str]:
         )
         or "not recorded",
         "Command": manifest.command or "not recorded",
-        "GPUs": ", ".join(manifest.gpus) or "none was used",
+        "GPUs": _gpus(manifest) or "none was used",
         "Driver": manifest.driver_version or "not recorded",
         "Ranks": ", ".join(_rank(rank.rank, rank.source) for rank in manifest.ranks),
         "Start": _start(manifest),
@@ -38,6 +39,13 @@ def facts_of(run: Run) -> dict[str, str]:
     for joined in manifest.joined:
         facts[f"Counters ({joined.tool})"] = joined_line(joined)
     return facts
+
+
+def _gpus(manifest: Manifest) -> str:
+    return ", ".join(
+        name if count == 1 else f"{count} x {name}"
+        for name, count in Counter(manifest.gpus).items()
+    )
 
 
 def joined_line(joined: Joined) -> str:

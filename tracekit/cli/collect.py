@@ -35,7 +35,12 @@ class Profiler(StrEnum):
 
     NSYS = "nsys"
     CUPTI = "cupti"
+    CUPTI_PYTHON = "cupti-python"
     NCU = "ncu"
+    TORCH = "torch"
+    TENSORFLOW = "tensorflow"
+    MXNET = "mxnet"
+    CNTK = "cntk"
 
 
 def collect(
@@ -87,7 +92,7 @@ def collect(
         str,
         typer.Option(
             "--range",
-            metavar="whole|cudaProfilerApi|nvtx:NAME",
+            metavar="whole|cudaProfilerApi|nvtx:NAME|steps:FROM:TO",
             help="The part of the run to record.",
         ),
     ] = "whole",
@@ -106,6 +111,12 @@ def collect(
             "--output", "-o", readable=False, metavar="RUN", help="The run to make."
         ),
     ] = None,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline", help="Run it once more without a profiler: what tracing cost."
+        ),
+    ] = False,
     no_convert: Annotated[
         bool, typer.Option("--no-convert", help="Keep the capture, make no run.")
     ] = False,
@@ -130,7 +141,7 @@ def collect(
             hint="leave --with and --counters out, and collect a timeline by itself",
         )
     if profiler is None:
-        profiler = Profiler.NSYS if list_presets or find_nsys() else Profiler.CUPTI
+        profiler = Profiler.NSYS if find_nsys() else Profiler.CUPTI
     if list_presets:
         _list_presets(profiler)
         return
@@ -147,6 +158,7 @@ def collect(
         range_=CaptureRange.parse(range_),
         converts=not no_convert,
         counters=counters,
+        baseline=baseline,
         part=None if like is None else counting.part_of(like, top, quiet=quiet),
         top=top,
         force=force,
@@ -222,11 +234,6 @@ def _list_presets(profiler: Profiler) -> None:
 
     from tracekit.collect.presets import presets
 
-    if profiler is Profiler.NCU:
-        raise UsageError(
-            "the collector ncu has no presets",
-            hint="its metrics are chosen by the GPU: collectors/ncu",
-        )
     rows = [
         {
             "preset": name,
@@ -237,6 +244,8 @@ def _list_presets(profiler: Profiler) -> None:
         for name, preset in presets(profiler).items()
     ]
     write_result(pa.Table.from_pylist(rows), Format.TABLE)
+    others = ", ".join(f"--with {other}" for other in Profiler if other != profiler)
+    typer.echo(f"These are the presets of {profiler}; others: {others}", err=True)
 
 
 def _places(output: Path | None, name: str, label: str = "") -> tuple[Path, Path]:

@@ -66,12 +66,15 @@ def _convert(
         rows_read("converting", quiet=quiet) as on_rows,
     ):
         # Numbered captures are stretches of one run, and each makes one of its own.
-        for number, capture in enumerate(collected.captures):
+        parts = [[capture] for capture in collected.captures]
+        if collected.is_one_job:
+            parts = [list(collected.captures)]
+        for number, captures in enumerate(parts):
             place = destination or Path(scratch) / f"{number}.run"
             if destination is not None and number:
                 place = destination.with_name(f"{destination.stem}.{number + 1}.run")
             run = convert_captures(
-                [capture, *collected.beside, *beside],
+                [*captures, *collected.beside, *beside],
                 place,
                 Request(
                     tables=frozenset(TABLES if destination else collected.holds),
@@ -82,7 +85,7 @@ def _convert(
             if destination is not None:
                 warn(run, quiet=quiet)
                 note(f"Wrote {place}", quiet=quiet)
-            _check_recorded(run, collected, capture, quiet=quiet)
+            _check_recorded(run, collected, captures[0], quiet=quiet)
             runs.append(run)
     return runs
 

@@ -134,6 +134,7 @@ def _detail(manifest: "Manifest", seconds: float) -> list[str]:
 def _summary(manifest: "Manifest") -> list[str]:
     """Say what was read, and what was not."""
     from tracekit.api.facts import joined_line
+    from tracekit.report.cells import counted
 
     rows = {name: manifest.rows(name) for name in manifest.tables}
     read = ", ".join(
@@ -150,5 +151,5 @@ def _summary(manifest: "Manifest") -> list[str]:
         ("Repaired", manifest.repaired),
         ("Left behind", manifest.left_behind),
     ):
-        lines += [f"{title}: {n.count:,} {n.what} ({n.reason})" for n in notes]
+        lines += [f"{title}: {counted(n.count, n.what)} ({n.reason})" for n in notes]
     return lines

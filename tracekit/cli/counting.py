@@ -67,7 +67,8 @@ def ready(request: "Request") -> "Counting":
             "range does not allow: it holds those of its own thread alone in ncu",
             hint="use --range cudaProfilerApi or whole",
         )
-    return ncu.ready(dataclasses.replace(request, presets=()))
+    own = ncu.own_presets(request.presets)
+    return ncu.ready(dataclasses.replace(request, presets=own))
 
 
 def part_of(path: Path, top: int | None, *, quiet: bool) -> "Part":

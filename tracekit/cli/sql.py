@@ -55,11 +55,19 @@ def sql(
             write_result(session.run(statement).table, format_, csv_safe=csv_safe)
 
 
+_HELP = """\
+Statements are SELECTs, each ended by ;
+  .tables         the tables and views, and how many rows they have
+  .schema TABLE   the columns of one
+  .help           this
+  .quit           end, as Ctrl-D does"""
+
+
 def _shell(session: "SqlSession", format_: Format, *, csv_safe: bool) -> None:
     """Answer statement after statement; an error ends none but its own."""
     interactive = sys.stdin.isatty()
     if interactive:
-        typer.echo("SHOW TABLES lists the tables; end a statement with ;", err=True)
+        typer.echo("End a statement with ; or type .help", err=True)
     pending = ""
     failed: TracekitError | None = None
     while True:
@@ -67,18 +75,51 @@ def _shell(session: "SqlSession", format_: Format, *, csv_safe: bool) -> None:
         if line is None:
             break
         pending += line
-        if not pending.rstrip().endswith(";"):
+        is_command = pending.lstrip().startswith(".")
+        if not is_command and not pending.rstrip().endswith(";"):
             continue
-        statement, pending = pending, ""
+        text, pending = pending, ""
         try:
-            write_result(session.run(statement).table, format_, csv_safe=csv_safe)
+            statement = _statement(text) if is_command else text
+            if statement is None:
+                break
+            if statement:
+                write_result(session.run(statement).table, format_, csv_safe=csv_safe)
         except TracekitError as error:
             typer.echo(f"Error: {error}", err=True)
+            if error.hint:
+                typer.echo(f"Hint: {error.hint}", err=True)
             failed = error
     if pending.strip():
         write_result(session.run(pending).table, format_, csv_safe=csv_safe)
     if failed is not None and not interactive:
         sys.exit(failed.exit_code)
+
+
+def _statement(command: str) -> str | None:
+    """Return the statement that a command of the shell stands for; None ends it.
+
+    Raises:
+        UsageError: There is no such command.
+    """
+    from tracekit.query.catalog import views
+    from tracekit.query.tables import literal
+    from tracekit.schema import TABLES
+
+    word, *rest = command.strip().rstrip(";").split()
+    if word in (".quit", ".exit"):
+        return None
+    if word == ".help":
+        typer.echo(_HELP, err=True)
+        return ""
+    if word == ".tables":
+        return " UNION ALL ".join(
+            f"SELECT {literal(name)} AS name, count(*) AS rows FROM {name}"
+            for name in (*TABLES, *sorted(view.name for view in views()))
+        )
+    if word == ".schema" and rest:
+        return f"DESCRIBE {rest[0]}"
+    raise UsageError(f"there is no command {word}", hint=".help names them")
 
 
 def _read_line(prompt: str, interactive: bool) -> str | None:  # noqa: FBT001

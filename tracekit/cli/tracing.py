@@ -1,11 +1,14 @@
 """Traces programs as the options of `collect` say, and makes their runs."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tracekit.cli import counting
 from tracekit.cli.collected import finish
 from tracekit.cli.output import note
+from tracekit.collect import ncu
+from tracekit.collect.baseline import measure
 from tracekit.collect.parts import Part
 from tracekit.collect.ranges import CaptureRange
 from tracekit.collect.request import Collected, Request
@@ -23,6 +26,7 @@ class Tracing:
         range_: CaptureRange,
         converts: bool,
         counters: bool,
+        baseline: bool,
         part: Part | None,
         top: int | None,
         force: bool,
@@ -32,6 +36,7 @@ class Tracing:
         self._range = range_
         self._converts = converts
         self._counters = counters
+        self._baseline = baseline
         self._part = part
         self._top = top
         self._force = force
@@ -65,9 +70,17 @@ class Tracing:
             say=lambda text: note(text, quiet=self.quiet),
         )
         ready = counting.ready(request) if self._counters else None
+        if ready is not None:
+            counted = ncu.own_presets(presets)
+            others = [name for name in presets if name not in counted]
+            request = dataclasses.replace(request, presets=others)
         collected = self._collect(request)
         for capture in collected.captures:
             note(f"Captured {capture}", quiet=self.quiet)
+        if self._baseline and not collected.status:
+            told = measure(request, collected)
+            ratio, basis = told.get("overhead.ratio"), told.get("overhead.basis")
+            note(f"Traced, a {basis} takes {ratio} times as long", quiet=self.quiet)
         beside = [record] if is_workload and record.exists() else []
         runs = finish(
             collected,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tracekit.collect.presets import Recording
+from tracekit.collect.ranges import CaptureRange
 from tracekit.errors import MissingToolError, UsageError
 from tracekit.tools.permissions import (
     COUNTERS_ADVICE,
@@ -51,6 +52,20 @@ def check_program(command: Sequence[str]) -> None:
         raise UsageError(
             f"`{program}` is no program that can be run",
             hint="give its path, or put its folder onto the PATH",
+        )
+
+
+def check_range(wanted: CaptureRange, profiler: str) -> None:
+    """Check that the profiler can record the range.
+
+    Raises:
+        UsageError: It counts training steps, which only a framework can.
+    """
+    if wanted.steps is not None:
+        raise UsageError(
+            f"{profiler} cannot record `{wanted}`: it knows no training steps",
+            hint="use --range cudaProfilerApi, or the profiler of the framework: "
+            "--with torch",
         )
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from tracekit.assets import assets
 
-FACTS = "facts"
+_ALWAYS = ("facts", "profilers")
 
 
 class Hooks:
@@ -44,13 +44,18 @@ class Hooks:
     def variables(
         self, environment: Mapping[str, str], names: Iterable[str] = ()
     ) -> dict[str, str]:
-        """Return the variables that start `facts` and the hooks named."""
+        """Return the variables that start those of every program and those named."""
         paths = [str(self._path), environment.get("PYTHONPATH", "")]
         return {
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
-            "TRACEKIT_HOOKS": ",".join((FACTS, *names)),
+            "TRACEKIT_HOOKS": ",".join((*_ALWAYS, *names)),
             "TRACEKIT_FACTS": str(self._folder.absolute()),
         }
+
+    def other_profilers(self) -> list[str]:
+        """Return the profilers that the program started itself."""
+        noted = sorted(self._folder.glob("*.profiler"))
+        return sorted({file.read_text() for file in noted})
 
     def facts(self) -> dict[str, str]:
         """Return the versions and flags that the program's processes noted.

@@ -5,12 +5,14 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.collect import checks
 from tracekit.collect.ncu_metrics import metrics_for
 from tracekit.collect.parts import MOST_LAUNCHES, Part
+from tracekit.collect.presets import BASE, combined, presets
 from tracekit.collect.process import Ended, Launch
 from tracekit.collect.ranges import CaptureRange
 from tracekit.collect.ranks import task_in
@@ -43,6 +45,11 @@ class Counting:
     metrics: list[str]
 
 
+def own_presets(names: Sequence[str]) -> list[str]:
+    """Return those of the presets that are of counters, and of no timeline."""
+    return [name for name in names if name != BASE and name in presets("ncu")]
+
+
 def ready(request: Request) -> Counting:
     """Check that counters can be read, before anything is run.
 
@@ -52,11 +59,8 @@ def ready(request: Request) -> Counting:
             metric that is needed is not there.
     """
     checks.check_program(request.command)
-    if request.presets:
-        raise UsageError(
-            "the collector ncu has no presets",
-            hint="its metrics are chosen by the GPU: collectors/ncu",
-        )
+    checks.check_range(request.capture_range, "ncu")
+    recording = combined(request.presets, "ncu")
     if task_in(os.environ) is not None:
         raise UsageError(
             "ncu runs one kernel at a time, so that the collectives of several ranks "
@@ -74,7 +78,8 @@ def ready(request: Request) -> Counting:
     if earlier and not request.replace:
         raise already_there(earlier[0])
     ncu = _usable_ncu()
-    return Counting(ncu, metrics_for(ncu, request.say))
+    with_tensor = "tensor" in recording.options
+    return Counting(ncu, metrics_for(ncu, request.say, with_tensor=with_tensor))
 
 
 def collect(request: Request, counting: Counting | None = None) -> Collected:
@@ -109,6 +114,8 @@ def collect(request: Request, counting: Counting | None = None) -> Collected:
         command = [
             str(ncu.path),
             *("--target-processes", "all", "--clock-control", "none"),
+            # A program that fails has kernels as well.
+            *("--check-exit-code", "no"),
             *("--metrics", ",".join(counting.metrics)),
             *_filters(request.capture_range, request.part),
             *("--force-overwrite", "--export", str(report.absolute())),

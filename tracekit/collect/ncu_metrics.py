@@ -1,6 +1,6 @@
 """The counters that Nsight Compute is asked for, by what the GPU and this ncu have.
 
-The lists are the files of `collectors/ncu/`, one a generation of GPUs.
+The lists are the files of `collectors/ncu/gpus/`, one a generation of GPUs.
 """
 
 import re
@@ -26,11 +26,13 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         chips: The chips, as ncu calls them.
         needed: Metrics without which FP32 utilization cannot be told.
         wanted: Metrics that are left out where the chip or ncu lacks them.
+        tensor: Operations of tensor cores, left out likewise.
     """
 
     chips: list[str]
     needed: list[str]
     wanted: list[str]
+    tensor: list[str]
 
 
 def generations() -> dict[str, Generation]:
@@ -40,18 +42,22 @@ def generations() -> dict[str, Generation]:
             tomllib.loads(file.read_text("utf-8")), Generation
         )
         for file in sorted(
-            (assets("collectors") / "ncu").iterdir(), key=lambda file: file.name
+            (assets("collectors") / "ncu" / "gpus").iterdir(),
+            key=lambda file: file.name,
         )
         if file.name.endswith(".toml")
     }
 
 
-def metrics_for(ncu: Installed, say: Callable[[str], None]) -> list[str]:
+def metrics_for(
+    ncu: Installed, say: Callable[[str], None], *, with_tensor: bool
+) -> list[str]:
     """Return the metrics that this ncu can measure on the GPUs of this machine.
 
     Args:
         ncu: The program that will measure them.
         say: Told what is left out.
+        with_tensor: Whether operations of tensor cores are counted too.
 
     Raises:
         MissingToolError: A metric that is needed is not there, or ncu does not answer.
@@ -69,7 +75,9 @@ def metrics_for(ncu: Installed, say: Callable[[str], None]) -> list[str]:
         metric for generation in lists for metric in generation.needed
     )
     wanted = dict.fromkeys(
-        metric for generation in lists for metric in generation.wanted
+        metric
+        for generation in lists
+        for metric in (*generation.wanted, *(generation.tensor if with_tensor else ()))
     )
     missing = [metric for metric in needed if _base(metric) not in available]
     if missing and of_chips:

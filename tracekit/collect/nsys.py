@@ -44,6 +44,7 @@ def collect(request: Request) -> Collected:
         OutputError: The capture cannot be written where it should be.
     """
     checks.check_program(request.command)
+    checks.check_range(request.capture_range, "nsys")
     recording = combined(request.presets)
     checks.check_other_profilers("nsys", os.environ)
     checks.check_gpu()
@@ -70,11 +71,13 @@ def collect(request: Request) -> Collected:
     reports = reports_of(request.stem)
     if not reports:
         raise _no_report(nsys, request, ended, log)
+    ended.check_alone(reports)
     status = ended.status
     return Collected(
         reports,
         ended.profiler_status if status is None else status,
         beside=kept_samples(samples),
+        program_ns=ended.program_ns,
     )
 
 

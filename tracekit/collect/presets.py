@@ -13,6 +13,8 @@ from tracekit.assets import assets
 from tracekit.errors import UsageError
 
 BASE = "light"
+# The same records, and the same settings.
+_LIKE = {"cupti-python": "cupti"}
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +64,7 @@ def presets(profiler: str = "nsys") -> dict[str, Preset]:
         file.name.removesuffix(".toml"): msgspec.convert(
             tomllib.loads(file.read_text("utf-8")), Preset
         )
-        for file in (assets("collectors") / profiler).iterdir()
+        for file in (assets("collectors") / _LIKE.get(profiler, profiler)).iterdir()
         if file.name.endswith(".toml")
     }
     return dict(sorted(found.items(), key=lambda item: (item[0] != BASE, item[0])))

@@ -39,6 +39,7 @@ class Ended:
         interrupted_by: The first signal that was passed on; None where none was.
         printed: What the profiler itself printed.
         program_ns: How long the program ran; None where that is not known.
+        other_profilers: Profilers that the program started itself, as far as known.
     """
 
     profiler_status: int
@@ -46,6 +47,7 @@ class Ended:
     interrupted_by: int | None
     printed: str
     program_ns: int | None = None
+    other_profilers: Sequence[str] = ()
 
     @property
     def status(self) -> int | None:
@@ -53,6 +55,21 @@ class Ended:
         if self.program_status is None and self.interrupted_by is not None:
             return 128 + self.interrupted_by
         return self.program_status
+
+    def check_alone(self, captures: Sequence[Path]) -> None:
+        """Check that the program started no profiler of its own.
+
+        Raises:
+            CollectError: It did, and one of the two lost records.
+        """
+        if self.other_profilers:
+            raise CollectError(
+                f"the program started {', '.join(self.other_profilers)}, and only one "
+                "profiler can have the GPU records of a process: "
+                f"{', '.join(map(str, captures))} may lack what came after",
+                hint="run the program without its own profiler; or let that one "
+                "record alone: tracekit convert reads its trace",
+            )
 
 
 @dataclass
@@ -199,6 +216,7 @@ class Launch:
             signals.first,
             log.read_text("utf-8", "replace"),
             self._notes.program_ns,
+            self._hooks.other_profilers(),
         )
 
     def _facts(self) -> dict[str, str]:

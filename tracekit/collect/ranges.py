@@ -1,5 +1,6 @@
 """The part of a program's run that is recorded."""
 
+import re
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,6 +9,7 @@ from tracekit.errors import UsageError
 WHOLE = "whole"
 _BY_CALL = "cudaprofilerapi"
 _BY_RANGE = "nvtx:"
+_BY_STEPS = re.compile(r"steps:(\d{1,9}):(\d{1,9})")
 
 
 @dataclass(frozen=True)
@@ -16,13 +18,15 @@ class CaptureRange:
 
     Attributes:
         text: What the user wrote.
-        kind: `whole`, `cudaProfilerApi` or `nvtx`.
+        kind: `whole`, `cudaProfilerApi`, `nvtx` or `steps`.
         range_name: The NVTX range, with `@domain` if it has one; empty otherwise.
+        steps: The first training step, from 0, and the one before which it ends.
     """
 
     text: str
     kind: str
     range_name: str = ""
+    steps: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -43,12 +47,16 @@ class CaptureRange:
             return cls(text, WHOLE)
         if text.casefold() == _BY_CALL:
             return cls(text, "cudaProfilerApi")
+        steps = _BY_STEPS.fullmatch(text)
+        if steps and int(steps[1]) < int(steps[2]):
+            return cls(text, "steps", steps=(int(steps[1]), int(steps[2])))
         name = text.removeprefix(_BY_RANGE)
         if name != text and name:
             return cls(text, "nvtx", name)
         raise UsageError(
             f"--range is `{text}`",
-            hint="whole, cudaProfilerApi, or nvtx:NAME for a range of the program",
+            hint="whole, cudaProfilerApi, nvtx:NAME for a range of the program, or "
+            "steps:FROM:TO for its training steps",
         )
 
     def options(self) -> list[str]:

@@ -49,14 +49,17 @@ class Collected:
     Attributes:
         captures: The captures; several where a range was entered several times.
         status: The status of the program, 128 + n for a signal.
+        is_one_job: Whether several captures are the ranks of one job, and one run.
         beside: Captures that belong to each of them, such as samples of the machine.
         holds: The tables of which one must have rows, or nothing was recorded.
         what: What those are, for the user.
         hint: What to do where there is nothing.
+        program_ns: How long the program ran; None where that is not known.
     """
 
     captures: list[Path]
     status: int
+    is_one_job: bool = False
     beside: list[Path] = field(default_factory=list)
     holds: frozenset[str] = GPU_WORK
     what: str = "GPU work"
@@ -64,6 +67,7 @@ class Collected:
         "look whether the program used the GPU while it was recorded, and whether "
         "another profiler (torch.profiler, ncu) ran in it"
     )
+    program_ns: int | None = None
 
 
 def capture_stem(stem: Path) -> Path:

@@ -32,6 +32,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unit: What a sample is, as in table `step`.
         frameworks: Those that it is written in, the default first.
         presets: Settings by preset.
+        overrides: Settings by framework and preset, where a framework needs others.
     """
 
     application: str
@@ -42,6 +43,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: str
     frameworks: list[str]
     presets: dict[str, dict[str, int | float | str]]
+    overrides: dict[str, dict[str, dict[str, int | float | str]]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from tracekit.errors import QueryError, TracekitError
 from tracekit.query.answer import Answer
 from tracekit.query.catalog import macros_of
-from tracekit.query.known import check_known
+from tracekit.query.known import check_distinct, check_known
 from tracekit.query.module import QueryModule
 from tracekit.query.needs import missing
 from tracekit.query.scope import Scope
@@ -44,6 +44,7 @@ class ModuleSession:
     """Modules on the same runs, one after another; a context manager."""
 
     def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        check_distinct(runs)
         self._runs = tuple(runs)
         self._session = Session(runs, limits or Limits())
 
@@ -128,6 +129,7 @@ class SqlSession:
     """Ad-hoc SQL on runs, statement after statement; a context manager."""
 
     def __init__(self, runs: Sequence[Run], *, limits: Limits | None = None) -> None:
+        check_distinct(runs)
         self._session = Session(runs, limits or Limits())
         try:
             self._session.show_all(runs)

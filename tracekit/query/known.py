@@ -10,6 +10,24 @@ from tracekit.store.run import Run
 _MOST = 16
 
 
+def check_distinct(runs: Sequence[Run]) -> None:
+    """Refuse a run that is given twice: all that it has would count double.
+
+    Raises:
+        QueryError: Naming it.
+    """
+    seen: dict[str, Run] = {}
+    for run in runs:
+        if run.run_id in seen:
+            first = seen[run.run_id].path
+            places = "" if first == run.path else f", as {first} and as {run.path}"
+            raise QueryError(
+                f"the run {run.run_id} is given twice{places}",
+                hint="name each run once: twice, all that it has counts double",
+            )
+        seen[run.run_id] = run
+
+
 def check_known(runs: Sequence[Run], scope: Scope) -> None:
     """Refuse what no run has: an answer without rows would look like a finding.
 

@@ -25,6 +25,7 @@ lacks them. `scope: run` runs the module once
 over all ranks.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,6 +45,16 @@ _SECTION = re.compile(
 )
 
 Value = bool | int | float | str
+
+# The largest BIGINT; for a DOUBLE it is as good a limit as another.
+_MOST = 2**63 - 1
+_WORDS = {
+    Type.BOOLEAN: "true or false",
+    Type.INTEGER: "whole number",
+    Type.BIGINT: "whole number",
+    Type.DOUBLE: "number",
+    Type.VARCHAR: "text",
+}
 
 NOTHING = "nothing"
 """A need of modules that answer whatever there is."""
@@ -85,7 +96,8 @@ class Parameter:
         """Return the value that `text` stands for.
 
         Raises:
-            QueryError: It is none of this type, or no choice.
+            QueryError: It is none of this type, or no choice, or less than 0 where
+                the default is not.
         """
         if self.choices and text not in self.choices:
             raise QueryError(
@@ -93,11 +105,21 @@ class Parameter:
                 hint=f"it is one of {', '.join(self.choices)}",
             )
         try:
-            return _parse(self.type, text)
+            value = _parse(self.type, text)
         except ValueError:
             raise QueryError(
-                f"{self.name} is `{text}`, which is no {self.type.value}"
+                f"{self.name} is `{text}`, which is no {_WORDS[self.type]}",
+                hint=f"-p {self.name}=... ({self.help})",
             ) from None
+        if isinstance(self.default, int | float) and isinstance(value, int | float):
+            least = 0 if self.default >= 0 else -_MOST
+            if not least <= value <= _MOST:
+                what = "less than 0" if value < 0 else "too large"
+                raise QueryError(
+                    f"{self.name} is `{text}`, which is {what}",
+                    hint=f"-p {self.name}=... ({self.help})",
+                )
+        return value
 
     def describe(self) -> str:
         """Return type and default in a few words."""
@@ -323,7 +345,10 @@ def _parse(kind: Type, text: str) -> Value:
             raise ValueError(text)
         return text.lower() == "true"
     if kind is Type.DOUBLE:
-        return float(text)
+        number = float(text)
+        if math.isnan(number):
+            raise ValueError(text)
+        return number
     if kind is Type.VARCHAR:
         return text
     return int(text)

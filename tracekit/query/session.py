@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tracekit.errors import QueryError
 from tracekit.query.catalog import macros, macros_of, views
+from tracekit.query.sequential import register
 from tracekit.query.tables import literal, no_glob, select_rows
 from tracekit.schema import TABLES
 from tracekit.store.run import Run
@@ -163,6 +164,7 @@ class Session:
         self.execute(f"SET allowed_directories = [{folders}]")
         self.execute("SET enable_external_access = false")
         self.execute("SET lock_configuration = true")
+        register(self.connection)
         self.execute("CREATE SCHEMA recorded")
 
 

@@ -1,10 +1,14 @@
 """How one value of a result is written for people."""
 
+import re
 import unicodedata
 from datetime import timedelta
 from decimal import Decimal
 
-_SHORTEST = 12
+# Less of a kernel's name does not tell it from others; a table that is too wide with
+# this much stays so.
+_SHORTEST = 24
+_PLURAL = re.compile(r"\b[a-z_]+[^su\W]s\b")
 
 
 def cell(value: object) -> str:
@@ -49,8 +53,13 @@ def visible(text: str) -> str:
 def shorten(text: str, width: int) -> str:
     """Return text of at most `width` characters, its middle left out.
 
-    Kernel names begin with what they do and end with what tells their kinds apart.
+    Kernel names begin with what they do and end with what tells their kinds apart; the
+    arguments of a C++ function, and that it returns nothing, give way before.
     """
+    if len(text) > width:
+        text = _without_arguments(text)
+    if len(text) > width:
+        text = text.removeprefix("void ")
     if len(text) <= width:
         return text
     if width <= 1:
@@ -58,6 +67,19 @@ def shorten(text: str, width: int) -> str:
     head = (width - 1 + 1) // 2
     tail = width - 1 - head
     return text[:head] + "…" + (text[-tail:] if tail else "")
+
+
+def _without_arguments(text: str) -> str:
+    """Return a C++ function with `…` for what stands between its last parentheses."""
+    if not text.endswith(")"):
+        return text
+    depth = 0
+    for place in range(len(text) - 1, 0, -1):
+        depth += (text[place] == ")") - (text[place] == "(")
+        if depth == 0:
+            # What calls no function has a space before it.
+            return text if text[place - 1] == " " else f"{text[:place]}(…)"
+    return text
 
 
 def fit(widths: list[int], shrinkable: list[bool], room: int) -> list[int]:
@@ -82,3 +104,16 @@ def fit(widths: list[int], shrinkable: list[bool], room: int) -> list[int]:
         widths[index] -= step
         excess -= step
     return widths
+
+
+def counted(count: int, what: str) -> str:
+    """Return `1,234 names`, and `1 name` of one."""
+    if count == 1:
+        what = _PLURAL.sub(lambda found: _one(found[0]), what, count=1)
+    return f"{count:,} {what}"
+
+
+def _one(plural: str) -> str:
+    if plural.endswith("ies"):
+        return plural[:-3] + "y"
+    return plural[: -2 if plural.endswith(("sses", "xes", "ches")) else -1]

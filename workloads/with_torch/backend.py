@@ -68,7 +68,7 @@ class Backend:
             if on_gpu:
                 torch.cuda.nvtx.range_pop()
 
-    def pace(self) -> None:
+    def pace(self, loss: torch.Tensor) -> None:  # noqa: ARG002 - other frameworks wait for it
         """Let the GPU be at most one iteration behind.
 
         So an iteration takes as long as on the GPU, and the GPU never runs dry.
@@ -85,6 +85,10 @@ class Backend:
         """Wait for the device."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+    def value(self, loss: torch.Tensor) -> float:
+        """Return a loss as a number; waits for it."""
+        return float(loss)
 
     def start_profiler(self) -> None:
         """Tell a profiler that waits for it to start."""

@@ -232,18 +232,25 @@ int run(const std::string& scenario, int count) {
 }  // namespace
 
 int main(int, char** arguments) {
-  void* cupti = dlopen(std::getenv("TRACEKIT_CUPTI_LIBRARY"), RTLD_NOW | RTLD_GLOBAL);
+  // A framework may bring its own copy, or a CUDA runtime beside which there is one.
+  const char* own = std::getenv("STAND_IN_OWN");
+  const char* runtime = std::getenv("STAND_IN_RUNTIME");
+  if (runtime != nullptr) dlopen(runtime, RTLD_NOW);
+  if (own == nullptr) own = std::getenv("TRACEKIT_CUPTI_LIBRARY");
+  void* cupti = runtime ? nullptr : dlopen(own, RTLD_NOW | RTLD_GLOBAL);
   void* collector = dlopen(std::getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
-  if (cupti == nullptr || collector == nullptr) {
+  if ((cupti == nullptr && runtime == nullptr) || collector == nullptr) {
     std::fprintf(stderr, "%s\n", dlerror());
     return 99;
   }
-  g_record = reinterpret_cast<decltype(g_record)>(dlsym(cupti, "stand_in_record"));
-  g_profiler_call =
-      reinterpret_cast<decltype(g_profiler_call)>(dlsym(cupti, "stand_in_profiler_call"));
   const auto begin =
       reinterpret_cast<int (*)()>(dlsym(collector, "InitializeInjection"));
   if (begin() != 1) return 98;
+  if (runtime != nullptr) cupti = dlopen(own, RTLD_NOW | RTLD_NOLOAD);
+  if (cupti == nullptr) return 96;
+  g_record = reinterpret_cast<decltype(g_record)>(dlsym(cupti, "stand_in_record"));
+  g_profiler_call =
+      reinterpret_cast<decltype(g_profiler_call)>(dlsym(cupti, "stand_in_profiler_call"));
   const auto nvtx = reinterpret_cast<int (*)(void*)>(
       dlsym(collector, "InitializeInjectionNvtx2"));
   int told = 0;

@@ -123,6 +123,12 @@ class PythonArgs(Args, gc=False):
     parent: int | None = msgspec.field(default=None, name="Python parent id")
 
 
+class RangeArgs(Args, gc=False):
+    """A range that a record_function made."""
+
+    finished: bool | None = None
+
+
 class MemoryArgs(Args, gc=False):
     """An allocation or a release."""
 
@@ -158,7 +164,7 @@ _BY_RULE: Mapping[str, tuple[object, type[Args]]] = {
     "cuda_sync": (_X, SyncArgs),
     "cuda_event": (_X, SyncArgs),
     "python_function": (_X, PythonArgs),
-    "user_annotation": (_X, Args),
+    "user_annotation": (_X, RangeArgs),
     "gpu_user_annotation": (_X, Args),
     "cpu_instant_event": (_INSTANT, MemoryArgs),
     "ac2g": (_END, Args),

@@ -24,6 +24,7 @@ from tracekit.convert.kineto.events import (
     MemoryArgs,
     OperatorArgs,
     PythonArgs,
+    RangeArgs,
 )
 from tracekit.convert.names import api_name
 from tracekit.convert.readers.base import Batch
@@ -102,6 +103,13 @@ def annotations(events: Sequence[Event], context: Context) -> Iterator[Batch]:
     if "step" not in context.tables:
         return
     matches = [_STEP.fullmatch(event.name or "") for event in events]
+    named = [place for place, match in enumerate(matches) if match]
+    args = context.args(RangeArgs, [events[place] for place in named])
+    for place, found_args in zip(named, args, strict=True):
+        # Steps that are operators, as in 2020, have the args of operators.
+        if getattr(found_args, "finished", None) is False:
+            # Open when the recording ended: its end is that of the recording.
+            matches[place] = None
     chosen = pa.array([match is not None for match in matches])
     if not chosen.true_count:
         return

@@ -22,6 +22,8 @@ from tracekit.tools.variables import is_allowed_variable
 _GPU_WORK = frozenset({"kernel", "memcpy", "memset", "graph_launch"})
 _ABSENT = {
     "graph_launch": "the kernels inside of graphs are recorded instead",
+    "sync": "recorded with tracekit collect --with cupti --preset sync",
+    "memory_event": "recorded with tracekit collect --with cupti --preset memory",
     "cuda_event": "recorded with tracekit collect --with cupti --preset calls",
     "operator": "CUPTI does not record it",
     "os_call": "CUPTI does not record it",
