@@ -25,7 +25,7 @@ def start():
 class _AfterTorch:
     """Finds torch where it is found without this, and starts the recorder after it."""
 
-    def find_spec(self, fullname, path=None, target=None):  # noqa: ARG002 - Python's
+    def find_spec(self, fullname, path=None, target=None):
         """Return the spec of torch with a loader that starts the recorder."""
         if fullname != "torch":
             return None

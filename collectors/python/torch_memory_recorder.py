@@ -244,7 +244,7 @@ class Recorder:
             layer = self._paths[id(module)] = self._number(type(module).__name__)
         stack.append((module, layer, _now()))
 
-    def _leave(self, module: Any, args: Any, output: Any) -> None:  # noqa: ARG002
+    def _leave(self, module: Any, args: Any, output: Any) -> None:
         if not self.is_active or self._torch.compiler.is_compiling():
             return
         stack = getattr(self._thread, "stack", None)
@@ -331,7 +331,7 @@ class Recorder:
             self.finish()
         return original(*args, **kwargs)
 
-    def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002
+    def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.is_active or self._torch.compiler.is_compiling():
             return
         for group in optimizer.param_groups:
@@ -340,7 +340,7 @@ class Recorder:
                     self._note(parameter.grad, GRADIENTS)
         self._optimizer_start = _now()
 
-    def _step_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002
+    def _step_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.is_active or self._torch.compiler.is_compiling():
             return
         end = _now()
