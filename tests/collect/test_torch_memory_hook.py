@@ -27,7 +27,7 @@ for _ in range(4):
     loss = nn.functional.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
-print(float(loss))
+print(loss.item())
 """
 CNN = """
 import torch
@@ -43,7 +43,7 @@ for _ in range(4):
     loss = nn.functional.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
-print(float(loss))
+print(loss.item())
 """
 Record = Callable[[str], tracekit.Trace]
 
