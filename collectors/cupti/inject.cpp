@@ -11,7 +11,6 @@
 // TRACEKIT_CUPTI_SYNC    `on`: also records of waits, beside the calls that wait
 // TRACEKIT_CUPTI_MEMORY  `on`: also records of allocations
 // TRACEKIT_CUPTI_RECORDS the kinds of records to take, instead: kernel,memcpy,...
-// TRACEKIT_CUPTI_TRY     other ways to collect, for benchmarks/collector_overhead.py
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -23,7 +22,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -85,8 +83,6 @@ bool names(const std::string& setting, const char* word) {
   return ("," + setting + ",").find("," + std::string(word) + ",") != std::string::npos;
 }
 
-bool is_tried(const char* word) { return names(setting("TRACEKIT_CUPTI_TRY"), word); }
-
 bool is_recorded(const std::string& record) {
   const std::string wanted = setting("TRACEKIT_CUPTI_RECORDS");
   if (!wanted.empty()) return names(wanted, record.c_str());
@@ -139,22 +135,12 @@ struct Collector {
       : cupti(library),
         file(path, facts_of(library)),
         records(library, file),
-        buffers(is_tried("big") ? 8 << 20 : 1 << 20,
-                is_tried("big") ? most_buffers / 8 : most_buffers) {
-    if (is_tried("prefault")) {
-      std::deque<uint8_t*> taken;
-      while (taken.size() < 16) {
-        taken.push_back(buffers.take());
-        std::memset(taken.back(), 1, buffers.bytes());
-      }
-      for (uint8_t* one : taken) buffers.give_back(one);
-    }
-  }
+        buffers(most_buffers) {}
 
   // Chooses what is recorded, and records it from now on.
   void enable() {
     for (const Recorded& one : kRecorded) {
-      if (is_recorded(one.name)) cupti.cuptiActivityEnable(one.kind);
+      if (is_recorded(one.name)) note_refusal(one.kind, cupti.cuptiActivityEnable(one.kind));
     }
     if (setting("TRACEKIT_CUPTI_GRAPHS") == "graph") {
       cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -194,17 +180,14 @@ struct Collector {
       const bool named =
           cupti.cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS && name;
       unnamed = named ? 0 : unnamed + 1;
-      if (named && is_essential_call(name) &&
-          (!is_tried("launches") || std::strstr(name, "LaunchKernel"))) {
-        enable_call(id, on);
-      }
+      if (named && is_essential_call(name)) enable_call(id, on);
     }
   }
 
   void drain() {
     Filled filled{};
     while (buffers.next(filled)) {
-      if (!is_tried("discard")) records.add(filled.buffer, filled.valid_bytes);
+      records.add(filled.buffer, filled.valid_bytes);
       buffers.give_back(filled.buffer);
     }
   }
@@ -215,10 +198,22 @@ struct Collector {
     drain();
     // Those since the last buffer that was handed over.
     count_dropped(nullptr, 0);
+    if (const uint64_t refusal = refused.exchange(0)) {
+      file.add(kRefused, {static_cast<int64_t>(refusal >> 32),
+                          static_cast<int64_t>(refusal & 0xffffffff)});
+    }
     const uint64_t lost = dropped.exchange(0);
     if (lost) file.add(kDropped, {static_cast<int64_t>(lost)});
     note_clock();
     file.flush();
+  }
+
+  // Kept until the next flush, and the first of several: `activity` 0 is all of them.
+  void note_refusal(uint64_t activity, CUptiResult error) {
+    uint64_t none = 0;
+    if (error != CUPTI_SUCCESS) {
+      refused.compare_exchange_strong(none, activity << 32 | static_cast<uint32_t>(error));
+    }
   }
 
   void count_dropped(CUcontext context, uint32_t stream) {
@@ -242,6 +237,7 @@ struct Collector {
   Records records;
   Buffers buffers;
   std::atomic<uint64_t> dropped{0};
+  std::atomic<uint64_t> refused{0};
   std::thread writer;
 };
 
@@ -249,7 +245,7 @@ void CUPTIAPI on_request(uint8_t** buffer, size_t* bytes, size_t* most_records) 
   Collector* collector = g_collector.load();
   *most_records = 0;
   *buffer = collector ? collector->buffers.take() : nullptr;
-  *bytes = *buffer ? collector->buffers.bytes() : 0;
+  *bytes = *buffer ? Buffers::kBytes : 0;
 }
 
 void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
@@ -291,7 +287,7 @@ void write_until_stopped(Collector* collector) {
     }
     sem_timedwait(&g_wake, &until);
     collector->drain();
-    if (utc_ns() - flushed >= 3 * kWakeNs && !is_tried("noflush")) {
+    if (utc_ns() - flushed >= 3 * kWakeNs) {
       collector->flush(0);
       flushed = utc_ns();
     }
@@ -343,28 +339,6 @@ void finish() {
   g_collector = nullptr;
 }
 
-uint64_t CUPTIAPI clock_ns() { return static_cast<uint64_t>(utc_ns()); }
-
-void try_attributes(const CuptiLibrary& cupti) {
-  constexpr struct {
-    const char* word;
-    int attribute;
-    uint8_t value;
-  } kTried[] = {{"zeroed", 5, 1}, {"pinned", 8, 1}, {"shared", 9, 0}, {"own", 9, 1}};
-  if (is_tried("clock")) {
-    const CUptiResult done = cupti.cuptiActivityRegisterTimestampCallback(clock_ns);
-    fprintf(stderr, "tracekit: clock gave %d\n", done);
-  }
-  for (const auto& one : kTried) {
-    if (!is_tried(one.word)) continue;
-    size_t size = sizeof one.value;
-    uint8_t value = one.value;
-    const CUptiResult done = cupti.cuptiActivitySetAttribute(
-        static_cast<CUpti_ActivityAttribute>(one.attribute), &size, &value);
-    fprintf(stderr, "tracekit: %s gave %d\n", one.word, done);
-  }
-}
-
 std::string free_path(const std::string& folder) {
   // A program that another one became has the same process id.
   const std::string stem = folder + "/process-" + std::to_string(getpid());
@@ -386,14 +360,13 @@ bool start() {
       new Collector(*cupti, free_path(folder),
                     asked > 0 ? static_cast<size_t>(asked) : kMostBuffers);
   if (!collector->file.is_open()) return false;
-  if (cupti->cuptiSetThreadIdType && !is_tried("pthreadid")) {
+  if (cupti->cuptiSetThreadIdType) {
     cupti->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   }
   sem_init(&g_wake, 0, 0);
   g_collector = collector;
-  try_attributes(*cupti);
   CUpti_SubscriberHandle subscriber{};
-  if (!is_tried("nosubscriber")) cupti->cuptiSubscribe(&subscriber, on_call, nullptr);
+  collector->note_refusal(0, cupti->cuptiSubscribe(&subscriber, on_call, nullptr));
   cupti->cuptiActivityRegisterCallbacks(on_request, on_complete);
   if (setting("TRACEKIT_CUPTI_RANGE") == "cudaProfilerApi") {
     for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
