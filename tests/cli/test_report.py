@@ -18,9 +18,10 @@ from tracekit.api import reporting
 from tracekit.api.reporting import make_report
 from tracekit.api.sections import OUTLINE, Outline
 from tracekit.convert import convert
+from tracekit.errors import QueryError
 from tracekit.report.cells import cell
 from tracekit.report.formats import write_json, write_markdown
-from tracekit.report.model import Report
+from tracekit.report.model import Exhibit, Report
 from tracekit.report.page import write_html
 from tracekit.report.plain import write_json as write_report_json
 from tracekit.report.plain import write_text
@@ -146,3 +147,15 @@ def test_what_takes_too_long_on_a_large_run_says_how_to_ask_it(
     assert any("takes too long on 2 kernels" in reason for reason in section.wanting)
     (section,) = make_report([run_of({"kernel": kernel})]).sections
     assert not any("takes too long" in reason for reason in section.wanting)
+
+
+def test_a_query_that_fails_costs_its_own_answer_alone(
+    run_of: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Exhibit:
+        raise QueryError("out of memory")
+
+    monkeypatch.setattr(reporting, "answer", fail)
+    for section in make_report([run_of()]).sections:
+        assert section.exhibits == ()
+        assert any("out of memory" in reason for reason in section.wanting)

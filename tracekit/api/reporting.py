@@ -8,6 +8,7 @@ from tracekit.api.facts import facts_of
 from tracekit.api.sections import OUTLINE, Asked, Outline
 from tracekit.api.stretches import slices_of
 from tracekit.api.verdict import verdict_of
+from tracekit.errors import QueryError
 from tracekit.query import (
     Limits,
     ModuleSession,
@@ -69,7 +70,12 @@ def _section(outline: Outline, session: ModuleSession, runs: Sequence[Run]) -> S
         ]
         listed = [asked for asked in listed if asked in outline.asked]
     for asked in listed:
-        exhibit = answer(asked, session, runs)
+        try:
+            exhibit = answer(asked, session, runs)
+        except QueryError as error:
+            # One question that needs too much memory does not cost the whole report.
+            wanting.append(f"{error}; tracekit query {asked.query} RUN")
+            continue
         if exhibit.table.num_rows:
             exhibits.append(exhibit)
         wanting += [reason for reason in exhibit.reasons if reason not in wanting]
