@@ -21,7 +21,7 @@ NOT_FUZZED = frozenset({"nsys-report", "ncu-report"})
 
 # What is no reader, and the reader whose seeds it takes.
 _SCRUB = "scrub-"
-_SCRUBBED = ("nsys-sqlite", "nsys-columnar")
+_SCRUBBED = ("nsys-sqlite", "nsys-columnar", "cupti")
 BUNDLE = "bundle"
 
 Provider = Callable[[bytes], Choices]

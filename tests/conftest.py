@@ -23,6 +23,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-spoils", action="store_true", help="spoil every column of an export"
     )
+    parser.addoption(
+        "--all-reports",
+        action="store_true",
+        help="open the report of every own capture, and of a million kernels",
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """Trains a transformer block in several configurations, and records each.
 
-    python docs/measured/whatif_program.py OUT
+    python docs/measured/whatif_program.py OUT [SIZE ...]
 
 Each configuration is timed without a profiler (median of 60 steps), then recorded with
 the PyTorch profiler (8 steps). OUT gets `<size>_<mode>.json.gz` and `times.json`. How
@@ -158,7 +158,7 @@ def main() -> None:
         "torch": torch.__version__,
         "gpu": torch.cuda.get_device_name(),
     }
-    for size in SIZES:
+    for size in sys.argv[2:] or SIZES:
         plain = products(size, "fp32")
         found[f"{size}_products"] = {
             mode: plain / products(size, mode) for mode in ("tf32", "bf16")

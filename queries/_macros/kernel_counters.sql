@@ -1,3 +1,13 @@
+-- The type that a tensor-core counter is of.
+CREATE MACRO tensor_type(metric) AS CASE
+regexp_extract(metric, '_src_([a-z0-9]+)', 1)
+    WHEN 's8' THEN 'int8'
+    WHEN 'u8' THEN 'int8'
+    WHEN 'e4m3' THEN 'fp8'
+    WHEN 'e5m2' THEN 'fp8'
+    ELSE regexp_extract(metric, '_src_([a-z0-9]+)', 1)
+END;
+
 -- What a hardware counter of a kernel counts, by its name in Nsight Compute or nvprof;
 -- NULL for those that no query reads. Kinds that end in `_part` are parts of a total
 -- that has a counter of its own.
@@ -57,16 +67,6 @@ CREATE MACRO counter_kind(metric) AS CASE
         metric = 'sm__warps_active.avg.pct_of_peak_sustained_active'
         THEN 'warps_active'
     WHEN metric = 'achieved_occupancy' THEN 'achieved_occupancy'
-END;
-
--- The type that a tensor-core counter is of.
-CREATE MACRO tensor_type(metric) AS CASE
-regexp_extract(metric, '_src_([a-z0-9]+)', 1)
-    WHEN 's8' THEN 'int8'
-    WHEN 'u8' THEN 'int8'
-    WHEN 'e4m3' THEN 'fp8'
-    WHEN 'e5m2' THEN 'fp8'
-    ELSE regexp_extract(metric, '_src_([a-z0-9]+)', 1)
 END;
 
 -- Operations of tensor cores of all types; NULL where none was measured.

@@ -178,6 +178,7 @@ WITH
                 (SELECT nullif(count(DISTINCT cpu), 0) FROM recorded.cpu_slice)
             ) AS cores
     ),
+    -- Of several metrics of power one counts.
     power AS (
         SELECT
             sample.device_id,
@@ -189,7 +190,23 @@ WITH
             regexp_matches(sample.metric, '(?i)power')
             AND NOT regexp_matches(sample.metric, '(?i)limit')
             AND sample.unit IN ('W', 'mW')
-        GROUP BY sample.device_id
+        GROUP BY sample.device_id, sample.metric
+        QUALIFY
+            row_number() OVER (
+                PARTITION BY sample.device_id
+                ORDER BY
+                    lower(sample.metric) NOT IN ('power', 'gpu_power') ASC,
+                    sample.metric ASC
+            ) = 1
+    ),
+    unprofiled AS (
+        SELECT
+            max(try_cast(value AS DOUBLE)) FILTER (
+                WHERE key = 'unprofiled.samples_per_second'
+            ) AS samples_per_second,
+            max(try_cast(value AS DOUBLE)) FILTER (WHERE key = 'unprofiled.step_ns')
+                AS step_ns
+        FROM recorded.run_fact
     ),
     metric AS (
         SELECT
@@ -372,6 +389,48 @@ WITH
             NULL AS source,
             'power was not sampled' AS reason
         WHERE NOT EXISTS (FROM power)
+        UNION ALL
+        SELECT
+            11 AS place,
+            'unprofiled_throughput' AS metric,
+            NULL AS device_id,
+            NULL AS memory_class,
+            unprofiled.samples_per_second AS value,
+            coalesce(stable.unit, 'samples') || '/s' AS unit,
+            'run without the profiler' AS source,
+            CASE
+                WHEN unprofiled.samples_per_second IS NULL
+                    THEN 'no run without the profiler was taken'
+            END AS reason
+        FROM unprofiled
+        CROSS JOIN stable
+        UNION ALL
+        SELECT
+            12 AS place,
+            'profiler_slowdown' AS metric,
+            NULL AS device_id,
+            NULL AS memory_class,
+            coalesce(
+                unprofiled.samples_per_second
+                * (stable.end_ns - stable.start_ns)
+                / nullif(stable.samples * 1e9, 0),
+                (stable.end_ns - stable.start_ns)
+                * greatest(stable.processes, 1)
+                / nullif(stable.steps, 0)
+                / nullif(unprofiled.step_ns, 0)
+            ) AS value,
+            '1' AS unit,
+            'run without the profiler' AS source,
+            CASE
+                WHEN stable.steps = 0 THEN 'no steps are known'
+                WHEN
+                    unprofiled.samples_per_second IS NULL AND unprofiled.step_ns IS NULL
+                    THEN 'no run without the profiler was taken'
+                WHEN unprofiled.step_ns IS NULL AND stable.samples IS NULL
+                    THEN 'the samples of a step are not recorded'
+            END AS reason
+        FROM unprofiled
+        CROSS JOIN stable
     )
 
 SELECT
@@ -382,7 +441,7 @@ SELECT
     metric.value::DOUBLE AS value,
     metric.unit,
     CASE WHEN metric.value IS NOT NULL THEN metric.source END AS source,
-    CASE WHEN metric.place IN (8, 9) THEN 'run' ELSE span.window_name END
+    CASE WHEN metric.place IN (8, 9, 11) THEN 'run' ELSE span.window_name END
         AS window_name,
     metric.reason
 FROM metric

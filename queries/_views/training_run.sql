@@ -1,7 +1,8 @@
 -- training_run: the paper's metrics of a run as one row, to compare runs.
 --
--- No row where no steps are known. Batch size is the mean of the samples of the stable
--- steps of a process; utilizations are means over the GPUs.
+-- No row where no steps are known, unless a workload's record says why there are none.
+-- Batch size is what the record says it was set to, else the mean of the samples of the
+-- stable steps of a process; utilizations are means over the GPUs.
 --
 -- reads:
 --   training_metric  lookup
@@ -24,7 +25,11 @@ WITH
             max(value) FILTER (WHERE key IN ('framework', 'workload.framework'))
                 AS framework,
             max(value) FILTER (WHERE key IN ('workload', 'workload.name', 'model'))
-                AS model
+                AS model,
+            max(try_cast(value AS DOUBLE)) FILTER (WHERE key = 'workload.batch_size')
+                AS batch_size,
+            max(value) FILTER (WHERE key = 'workload.unit') AS unit,
+            max(value) FILTER (WHERE key = 'workload.outcome') AS outcome
         FROM recorded.run_fact
     ),
     ran AS (
@@ -51,9 +56,10 @@ SELECT
     fact.model,
     wide.devices,
     ran.processes,
-    stepped.batch_size,
+    coalesce(fact.batch_size, stepped.batch_size) AS batch_size,
+    fact.outcome,
     wide.samples_per_second,
-    stepped.unit,
+    coalesce(stepped.unit, fact.unit) AS unit,
     stepped.step_ns,
     wide.kernel_utilization,
     wide.fp32_utilization,
@@ -63,4 +69,4 @@ FROM stepped
 CROSS JOIN wide
 CROSS JOIN fact
 CROSS JOIN ran
-WHERE stepped.steps > 0;
+WHERE stepped.steps > 0 OR fact.outcome = 'out_of_memory';

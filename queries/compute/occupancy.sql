@@ -13,7 +13,7 @@
 --   kernel_counter  lookup
 --   device          lookup
 -- needs:
---   kernel.registers_per_thread
+--   kernel.block_x
 -- parameters:
 --   limit  BIGINT = 20    Rows to return, 0 for all.
 -- columns:

@@ -8,7 +8,6 @@
 --   operator  lookup
 --   launch    rows
 -- needs:
---   operator
 --   kernel
 -- parameters:
 --   limit  BIGINT = 20    Rows to return, 0 for all.

@@ -1,15 +1,17 @@
 -- tbd.batch_sweep: throughput, utilization and memory of runs by batch size.
 --
--- Ask it of the runs of a sweep: one row a run. The batch size is the mean of the
--- samples of the stable steps of a process. Where throughput stops to rise with it, the
--- GPU is saturated.
+-- Ask it of the runs of a sweep: one row a run. The batch size is what a workload's
+-- record says, else the mean of the samples of the stable steps of a process. Where
+-- throughput stops to rise with it, the GPU is saturated; where `outcome` is
+-- out_of_memory, its memory did not suffice, and the last steps may be missing.
 --
 -- reads:
 --   training_run  lookup
 -- needs:
---   step
+--   step|run_fact
 -- columns:
 --   batch_size          DOUBLE   Samples of a step.
+--   outcome             VARCHAR  done or out_of_memory; NULL without a record.
 --   samples_per_second  DOUBLE   Throughput over the stable steps; NULL where the
 --                               samples are not recorded.
 --   unit                VARCHAR  What a sample is.
@@ -22,6 +24,7 @@
 
 SELECT
     batch_size,
+    outcome,
     samples_per_second,
     unit,
     step_ns,

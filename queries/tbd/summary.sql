@@ -5,13 +5,15 @@
 -- counters, CPU utilization, and memory at the moment of the peak by class; with
 -- them the utilization of tensor cores, which the paper's GPUs did not have, and energy
 -- a sample where power was sampled. Over the stable steps; over all GPU activity where
--- no steps are known; memory over the run. What was not recorded is NULL with the
--- reason.
+-- no steps are known; memory over the run. The facts unprofiled.samples_per_second and
+-- unprofiled.step_ns (run_fact) say how fast the same program was without the profiler:
+-- profiler_slowdown is the time it took with, over the time without. What was not
+-- recorded is NULL with the reason.
 --
 -- reads:
 --   training_metric  lookup
 -- needs:
---   training_metric
+--   nothing
 -- columns:
 --   metric        VARCHAR  Name of the metric.
 --   device_id     INTEGER  The device, as in the device table; NULL if not of one.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import run
+from tests.support.interpreters import stand_in_python
 
 
 def test_doctor_says_what_to_do_about_what_is_missing(
@@ -32,3 +33,34 @@ def test_a_program_that_fails_is_not_called_good(
     rows = {row["check"]: row for row in json.loads(done.out)}
     assert rows["ncu"]["status"] == "limited"
     assert rows["ncu"]["found"] == "ncu fails: libfoo.so: no such file"
+
+
+def test_configured_interpreters_are_looked_into(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    python = stand_in_python(tmp_path / "bin", "torch").path
+    (tmp_path / "tracekit").mkdir()
+    (tmp_path / "tracekit" / "config.toml").write_text(
+        f'[env.torch]\npython = "{python}"\n[env.mxnet]\npython = "{python}"\n'
+        '[env.cntk]\npython = "/nowhere/python"\n'
+    )
+    done = run(capfd, "doctor", "--format", "json")
+    rows = {row["check"]: row for row in json.loads(done.out)}
+    assert rows["env.torch"]["status"] == "ok"
+    assert rows["env.torch"]["found"] == f"9.8.7, Python 3.6.15 ({python})"
+    assert rows["env.mxnet"]["status"] == "missing"
+    assert rows["env.cntk"]["status"] == "limited"
+    assert "config.toml" in rows["env.cntk"]["to do"]
+
+
+def test_a_damaged_configuration_is_a_finding(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "tracekit").mkdir()
+    (tmp_path / "tracekit" / "config.toml").write_text("[env")
+    done = run(capfd, "doctor", "--format", "json")
+    assert done.status == 0
+    rows = {row["check"]: row for row in json.loads(done.out)}
+    assert rows["config"]["status"] == "limited"

@@ -85,7 +85,13 @@ def on_terminal(*arguments: str | Path, environment: dict[str, str]) -> bytes:
 
 @pytest.mark.parametrize(
     "command",
-    [("query", "--list"), ("query", "kernels.hotspots", "--describe"), ("info", "run")],
+    [
+        ("query", "--list"),
+        ("query", "kernels.hotspots", "--describe"),
+        ("info", "run"),
+        ("--help",),
+        ("query", "--help"),
+    ],
 )
 def test_a_pipe_that_closes_is_no_error(
     command: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]

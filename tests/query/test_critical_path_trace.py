@@ -226,13 +226,13 @@ class Launch:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> list[Launch]:
+def programs(draw: st.DrawFn, lanes: int = 2) -> list[Launch]:
     """Draw calls that follow each other on each thread; streams run in order."""
-    busy = dict.fromkeys(range(2), 0)
-    free = dict.fromkeys(range(2), 0)
+    busy = dict.fromkeys(range(lanes), 0)
+    free = dict.fromkeys(range(lanes), 0)
     found = []
     for _ in range(draw(st.integers(1, 7))):
-        thread, stream = draw(st.integers(0, 1)), draw(st.integers(0, 1))
+        thread, stream = (draw(st.integers(0, lanes - 1)) for _ in range(2))
         start = busy[thread] + draw(st.integers(0, 4))
         end = start + draw(st.integers(0, 4))
         kind = draw(st.sampled_from(["kernel", "kernel", "kernel", "sync", "query"]))

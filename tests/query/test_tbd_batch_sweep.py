@@ -22,6 +22,34 @@ def test_a_run_is_a_row(run_of: MakeRun) -> None:
     )
 
 
+def facts(batch_size: int, outcome: str) -> str:
+    return f"""
+        key,                 value
+        workload.batch_size, {batch_size}
+        workload.unit,       images
+        workload.outcome,    {outcome}
+    """
+
+
+def test_where_the_memory_did_not_suffice_is_a_row_too(run_of: MakeRun) -> None:
+    tables = {"step": STEP, "kernel": KERNEL, "api_call": API_CALL}
+    runs = [
+        run_of({"run_fact": facts(64, "out_of_memory")}, run_id="b"),
+        run_of({**tables, "run_fact": facts(32, "done")}, run_id="a"),
+        # It trained a while before.
+        run_of({**tables, "run_fact": facts(48, "out_of_memory")}, run_id="c"),
+    ]
+    rows = run_module(load_module(NAME), runs).table.to_pylist()
+    assert only(rows, ["batch_size", "outcome", "unit", "samples_per_second"]) == (
+        table("""
+            batch_size, outcome,       unit,   samples_per_second
+            64.0,       out_of_memory, images,               NULL
+            32.0,       done,          images,         32000000.0
+            48.0,       out_of_memory, images,         32000000.0
+        """)
+    )
+
+
 def test_what_was_not_recorded_is_null(query_rows: QueryRows) -> None:
     (row,) = query_rows(
         NAME, step="step_index, process_id, start_ns, end_ns\n0, 0, 0, 100"

@@ -1,5 +1,7 @@
 """tbd.summary: the paper's metrics, each with its source and window."""
 
+import pytest
+
 from tests.conftest import QueryRows
 from tests.support.counters import DEVICE, counters, fp32
 from tests.support.tables import Row
@@ -133,6 +135,42 @@ def test_cpu_and_energy(query_rows: QueryRows) -> None:
     # 200 W x 2,200 ns over 64 images are 6.875e-6 J.
     assert found["energy_per_sample"]["value"] == round(200 * 2.2e-6 / 64, 3)
     assert found["energy_per_sample"]["unit"] == "J"
+
+
+def test_one_metric_of_power_counts(query_rows: QueryRows) -> None:
+    found = by_metric(
+        query_rows(
+            NAME,
+            step=STEP,
+            kernel=KERNEL,
+            api_call=API_CALL,
+            counter_sample="""
+                source, device_id, time_ns, metric,              unit, value
+                nvml,   0,            1500, module_power,        W,      900
+                nvml,   0,            1500, gpu_power,           mW,  200000
+                nvml,   0,            1500, power_limit,         W,      700
+            """,
+        )
+    )
+    assert found["energy_per_sample"]["value"] == round(200 * 2.2e-6 / 64, 3)
+
+
+@pytest.mark.parametrize(
+    ("fact", "slowdown"),
+    [
+        # 64 images in 2,000 ns; the program alone had 40 million a second.
+        ("unprofiled.samples_per_second, 40000000", 40e6 * 2000e-9 / 64),
+        ("unprofiled.step_ns, 800", 1000 / 800),
+    ],
+)
+def test_the_run_without_the_profiler(
+    query_rows: QueryRows, fact: str, slowdown: float
+) -> None:
+    rows = query_rows(NAME, step=STEP, kernel=KERNEL, run_fact=f"key, value\n{fact}")
+    found = by_metric(rows)
+    assert found["profiler_slowdown"]["value"] == round(slowdown, 3)
+    throughput = found["unprofiled_throughput"]
+    assert (throughput["value"] is None) == (throughput["reason"] is not None)
 
 
 def test_an_empty_run_has_no_numbers(query_rows: QueryRows) -> None:

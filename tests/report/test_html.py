@@ -14,6 +14,8 @@ from tracekit.report.model import Exhibit, Report, RunFacts, Section, Slices, Ve
 from tracekit.report.page import write_html
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u2028"
+# Bokeh would fetch MathJax for it.
+TEX = r"$$\frac{1}{2}$$ \(x\) \[y\]"
 
 
 class Page(HTMLParser):
@@ -48,7 +50,7 @@ class Page(HTMLParser):
 def hostile_report() -> Report:
     table = pa.table(
         {
-            "kernel_name": [HOSTILE, "gemm"],
+            "kernel_name": [HOSTILE, TEX],
             "launches": [3, 1],
             "total_ns": [2_000_000, 1_000],
             "time_share": [0.75, None],

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from tracekit.api.plots import Plots
+
 
 class Result:
     """The rows of an answer; prints as a table.
@@ -57,6 +59,11 @@ class Result:
 
         notes = "".join(f"{reason}\n" for reason in self.reasons)
         return (render(self._table, width=terminal_width()) + notes).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from tracekit.report.notebook import table_html
+
+        return table_html(self._table, self.reasons)
 
 
 class Trace:
@@ -107,6 +114,13 @@ class Trace:
             QueryError: It is no SELECT, or does not work.
         """
         return Result(run_sql(text, self.runs))
+
+    @cached_property
+    def plot(self) -> "Plots":
+        """The figures of a report: `trace.plot.kernels()` and others."""
+        from tracekit.api.plots import Plots
+
+        return Plots(self)
 
     @property
     def tables(self) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -70,12 +70,20 @@ def _terminated(number: int, frame: object) -> None:  # noqa: ARG001 - a handler
     sys.exit(128 + number)
 
 
+def _end_without_reader(stdout: TextIO) -> NoReturn:
+    """End where the reader of a pipe is gone, as `| head` is: no fault of ours."""
+    # Python flushes once more at exit, into nothing.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+    sys.exit(0)
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the CLI; the only place that turns an error into text and a status."""
     # As with Ctrl-C, what was begun is removed before the process ends.
     with suppress(ValueError):  # only the main thread takes signals
         signal.signal(signal.SIGTERM, _terminated)
     set_verbose(False)
+    stdout = sys.stdout
     try:
         app(args=argv, prog_name="tracekit")
     except TracekitError as error:
@@ -87,10 +95,13 @@ def main(argv: list[str] | None = None) -> None:
         if is_verbose():
             typer.echo("\n" + "\n".join(origin_of(error)), err=True)
         sys.exit(error.exit_code)
+    except SystemExit:
+        # Click notices a closed pipe by itself, as under --help, and puts another
+        # stream in the place of this one.
+        if sys.stdout is not stdout:
+            _end_without_reader(stdout)
+        raise
     except BrokenPipeError:
-        # The reader of a pipe is gone, as `| head` is: no fault of ours. Python
-        # flushes once more at exit, into nothing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _end_without_reader(stdout)
     except KeyboardInterrupt:
         sys.exit(130)

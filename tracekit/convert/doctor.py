@@ -9,7 +9,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from tracekit.errors import MissingToolError
+from tracekit.errors import MissingToolError, UsageError
+from tracekit.tools.config import config_path, read_config
+from tracekit.tools.interpreters import configured, look
 from tracekit.tools.nsys import find_nsys, version_text
 from tracekit.tools.permissions import (
     COUNTERS_ADVICE,
@@ -54,7 +56,34 @@ def examine() -> list[Finding]:
         _cupti(),
         _counters(),
         _sampling(),
+        *_interpreters(),
     ]
+
+
+def _interpreters() -> list[Finding]:
+    """Look into the interpreters that the user's configuration names."""
+    try:
+        named = read_config().env
+    except UsageError as error:
+        return [Finding("config", LIMITED, str(error), error.hint or "")]
+    found = []
+    for framework in named:
+        interpreter = configured(framework)
+        assert interpreter is not None
+        seen = look(interpreter, framework)
+        check, where = f"env.{framework}", f"({interpreter.python})"
+        advice = f"correct [env.{framework}] in {config_path()}"
+        if seen.failure:
+            found.append(Finding(check, LIMITED, seen.failure, advice))
+        elif not seen.has_framework:
+            text = f"Python {seen.python_version} has no {framework} {where}"
+            found.append(Finding(check, MISSING, text, advice))
+        else:
+            text = (
+                f"{seen.version or 'installed'}, Python {seen.python_version} {where}"
+            )
+            found.append(Finding(check, OK, text))
+    return found
 
 
 def _driver() -> Finding:

@@ -10,9 +10,11 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from tracekit.convert.capture import check_exists, decompressed
+from tracekit.convert.cupti.scrub import scrub_cupti
 from tracekit.convert.nsys.scrub_columnar import scrub_columnar
 from tracekit.convert.nsys.scrub_sqlite import scrub_sqlite
 from tracekit.convert.readers import reader_for
+from tracekit.convert.readers.cupti import CuptiReader
 from tracekit.convert.readers.nsys_columnar import NsysColumnarReader
 from tracekit.convert.readers.nsys_report import NsysReportReader
 from tracekit.convert.readers.nsys_sqlite import NsysSqliteReader
@@ -22,7 +24,11 @@ from tracekit.store.unfinished import Unfinished, already_there, output_errors
 Scrubber = Callable[[Path, Path], Counter[tuple[str, str]]]
 
 SCRUBBERS: Mapping[str, Scrubber] = MappingProxyType(
-    {NsysSqliteReader.name: scrub_sqlite, NsysColumnarReader.name: scrub_columnar}
+    {
+        NsysSqliteReader.name: scrub_sqlite,
+        NsysColumnarReader.name: scrub_columnar,
+        CuptiReader.name: scrub_cupti,
+    }
 )
 """What scrubs the captures of a reader."""
 

@@ -112,11 +112,36 @@ def macros() -> Mapping[str, str]:
     texts = [_classifier(name, rules(name)) for name, _ in _files(_RULES, ".csv")]
     for _, text in _files(_MACROS, ".sql"):
         texts += re.split(r"^(?=CREATE MACRO )", text, flags=re.MULTILINE)[1:]
-    return {
-        match[1].lower(): text
-        for text in texts
-        if (match := re.match(r"CREATE MACRO (\w+)", text))
-    }
+    return _callees_first(
+        {
+            match[1].lower(): text
+            for text in texts
+            if (match := re.match(r"CREATE MACRO (\w+)", text))
+        }
+    )
+
+
+def _callees_first(texts: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the macros in an order in which each follows those that it calls.
+
+    DuckDB 1.5 looks for them when a macro is made.
+    """
+    ordered: dict[str, str] = {}
+
+    def place(name: str, callers: frozenset[str]) -> None:
+        for callee in sorted(_called(texts[name], texts) - callers - ordered.keys()):
+            place(callee, callers | {callee})
+        ordered[name] = texts[name]
+
+    for name in texts:
+        if name not in ordered:
+            place(name, frozenset({name}))
+    return ordered
+
+
+def _called(sql: str, texts: Mapping[str, str]) -> set[str]:
+    code = re.sub(r"--.*", "", sql).lower()
+    return {*re.findall(r"\w+", code)} & texts.keys()
 
 
 @cache
@@ -128,8 +153,7 @@ def macros_of(sql: str) -> frozenset[str]:
     found: set[str] = set()
     pending = [sql]
     while pending:
-        code = re.sub(r"--.*", "", pending.pop()).lower()
-        called = {*re.findall(r"\w+", code)} & macros().keys() - found
+        called = _called(pending.pop(), macros()) - found
         found |= called
         pending += [macros()[name] for name in called]
     return frozenset(found)

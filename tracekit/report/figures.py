@@ -29,6 +29,8 @@ PALETTE = (
     "#004949",
 )
 _HEIGHT = 300
+# On a narrow screen a figure scrolls: beside long names no bar would be left.
+_WIDTH = 560
 _BAR = 24
 _MOST_BARS = 15
 _MOST_STEPS = 200
@@ -51,6 +53,7 @@ def _figure(title: str, **options: Any) -> "Figure":  # noqa: ANN401 - as Bokeh'
         title=title,
         height=options.pop("height", _HEIGHT),
         sizing_mode="stretch_width",
+        min_width=_WIDTH,
         tools=options.pop("tools", "xpan,xbox_zoom,xwheel_zoom,reset,save"),
         active_scroll=None,
         toolbar_location="above",
@@ -218,7 +221,7 @@ def _roofline(rows: Sequence[Row]) -> "Figure | None":
             source=_source(
                 x=[row["operations_per_byte"] for row in own],
                 y=[row["operations_per_second"] for row in own],
-                name=[visible(row["kernel_name"]) for row in own],
+                name=[_plain(row["kernel_name"]) for row in own],
                 share=[row["roof_share"] for row in own],
             ),
             size=10,
@@ -256,7 +259,7 @@ FIGURES: Mapping[str, Callable[[Sequence[Row]], "Figure | None"]] = {
 def _bars(
     title: str, names: Sequence[str], values: Sequence[float], *, unit: str = "ms"
 ) -> "Figure":
-    names = [visible(name) for name in names[:_MOST_BARS]]
+    names = [_plain(name) for name in names[:_MOST_BARS]]
     values = list(values[:_MOST_BARS])
     labels = [f"{i + 1}. {shorten(name, _LABEL)}" for i, name in enumerate(names)]
     plot = _figure(
@@ -347,6 +350,14 @@ def _source(**columns: Sequence[object]) -> Any:  # noqa: ANN401 - Bokeh's own
     from bokeh.models import ColumnDataSource
 
     return ColumnDataSource(data={name: list(own) for name, own in columns.items()})
+
+
+def _plain(text: str) -> str:
+    """Return text that Bokeh takes for no TeX, which it would fetch MathJax for."""
+    shown = visible(text)
+    for mark in ("$$", "\\(", "\\["):
+        shown = shown.replace(mark, f"{mark[0]}\u200b{mark[1]}")
+    return shown
 
 
 def _color(number: int) -> str:

@@ -28,8 +28,8 @@ def _convolution(
 def _chain(divide: int, features: Tensor, *steps: tuple) -> Tensor:
     """Run convolutions of (channels, kernel); a third entry halves, without a pad."""
     for out, kernel, *stride in steps:
-        padding = "valid" if stride else "same"
-        features = _convolution(features, out // divide, kernel, *stride, padding)
+        step, padding = (stride[0], "valid") if stride else (1, "same")
+        features = _convolution(features, out // divide, kernel, step, padding)
     return features
 
 

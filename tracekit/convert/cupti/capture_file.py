@@ -6,7 +6,7 @@ names its own columns, so that a reader needs no list of versions.
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from tracekit.errors import UnreadableTraceError
 MAGIC = b"TKCUPTI1"
 SUFFIX = ".cupti"
 _BLOCK_MAGIC = 0x314B4C42
-_HEADER = struct.Struct("<8sQ")
+HEADER = struct.Struct("<8sQ")
 _BLOCK = struct.Struct("<IHHII")
 _TEXT = struct.Struct("<II")
 _STRINGS = 0
@@ -89,6 +89,24 @@ class CaptureFile:
             at = start + size
         self.unread = 0
 
+    def places(self, kind: str, columns: Collection[str]) -> Iterator[int]:
+        """Yield where in the file the values of some columns of a kind begin."""
+        assert self._buffer is not None
+        data, at = memoryview(self._buffer), self._first_block
+        while at + _BLOCK.size <= len(data):
+            magic, number, _, rows, size = _BLOCK.unpack_from(data, at)
+            place = at + _BLOCK.size
+            at = place + size
+            layout = self._layouts.get(number)
+            if magic != _BLOCK_MAGIC or at > len(data):
+                return
+            if layout is None or layout.name != kind or rows * layout.row_bytes > size:
+                continue
+            for name, _, width in layout.columns:
+                if name in columns:
+                    yield from range(place, place + rows * width, width)
+                place += rows * width
+
     def _block(self, layout: Layout, at: int, rows: int, size: int) -> Block | None:
         if rows * layout.row_bytes > size or not rows:
             return None
@@ -138,13 +156,13 @@ def open_capture_file(path: Path) -> CaptureFile:
         f"{path.name} is cut in its header: nothing can be read from it",
         hint="record it again",
     )
-    if len(mapped) < _HEADER.size:
+    if len(mapped) < HEADER.size:
         raise damaged
-    magic, length = _HEADER.unpack_from(mapped)
-    end = _HEADER.size + length
+    magic, length = HEADER.unpack_from(mapped)
+    end = HEADER.size + length
     if magic != MAGIC or length > _LONGEST_HEADER or end > len(mapped):
         raise damaged
-    text = mapped[_HEADER.size : end].decode("utf-8", "replace")
+    text = mapped[HEADER.size : end].decode("utf-8", "replace")
     opened = CaptureFile(path.name, {}, {}, _buffer=buffer, _first_block=end)
     for line in text.splitlines():
         word, _, rest = line.partition(" ")

@@ -227,7 +227,8 @@
 
     look(from, to) {
       const length = Math.max(this.data.length, 1);
-      const span = Math.min(Math.max(to - from, 100), length * 1.02);
+      const least = Math.min(100, length / 8);
+      const span = Math.min(Math.max(to - from, least), length * 1.02);
       const start = Math.min(Math.max(from, -0.01 * length), length * 1.01 - span);
       this.view = [start, start + span];
       this.later();
