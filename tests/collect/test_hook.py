@@ -112,6 +112,12 @@ def test_steps_are_recorded_alone(
     assert names(tmp_path) == expected
 
 
+def test_updates_after_gradients_were_clipped_are_steps(tmp_path: Path) -> None:
+    program = TRAIN.format(steps=3).replace(".step(number)", ".update(number)")
+    assert train(tmp_path, program).returncode == 0
+    assert names(tmp_path) == ["step0", "step1", "step2"]
+
+
 def test_steps_that_never_come_are_told(tmp_path: Path) -> None:
     assert train(tmp_path, TRACEKIT_PROFILER_STEPS="7:9").returncode == 0
     told = events(tmp_path / "captures")
