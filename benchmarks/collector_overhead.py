@@ -6,8 +6,8 @@
 Needs a GPU. A loop launches tiny kernels as fast as the host can (`launches.py` in
 PyTorch, `launches.cu` without a framework, built with nvcc). Each round runs it under
 every collector, so that a drift of the machine reaches all alike; the table has the
-median of all repetitions. `--diagnose` takes the native collector apart: records it can
-do without, and other ways to collect them, switched on and off within a process.
+median of all repetitions. `--diagnose` takes the native collector apart: what each kind
+of record adds, and what it does to begin after the first CUDA context.
 """
 
 import argparse
@@ -30,21 +30,17 @@ _CALLS = "kernel,runtime,driver"
 _COPIES = f"{_CALLS},memcpy,memset"
 _LIGHT = f"{_COPIES},marker,overhead,device,context"
 _ALL = f"{_LIGHT},sync,memory"
-# What is recorded, how, and whether from the first CUDA context on or after it.
+# What is recorded, and whether from the first CUDA context on or after it.
 _DIAGNOSED = {
-    "late": (_LIGHT, "", True),
-    "all": (_ALL, "", False),
-    "late all": (_ALL, "", True),
-    "calls": (_CALLS, "", False),
-    "late calls": (_CALLS, "", True),
-    "copies": (_COPIES, "", False),
+    "late": (_LIGHT, True),
+    "all": (_ALL, False),
+    "late all": (_ALL, True),
+    "calls": (_CALLS, False),
+    "late calls": (_CALLS, True),
+    "copies": (_COPIES, False),
     **{
-        f"copies, {kind}": (f"{_COPIES},{kind}", "", False)
+        f"copies, {kind}": (f"{_COPIES},{kind}", False)
         for kind in ("sync", "memory", "marker", "overhead", "device,context")
-    },
-    **{
-        how: (_LIGHT, how, False)
-        for how in ("noflush", "big", "prefault", "pthreadid", "discard")
     },
 }
 
@@ -82,8 +78,8 @@ def ways(names: Sequence[str], folder: Path, *, diagnose: bool) -> list[Way]:
         )
     found.append(Way("torch profiler", after=["torch"]))
     if diagnose:
-        for name, (records, how, is_late) in _DIAGNOSED.items():
-            own = {"TRACEKIT_CUPTI_RECORDS": records, "TRACEKIT_CUPTI_TRY": how}
+        for name, (records, is_late) in _DIAGNOSED.items():
+            own = {"TRACEKIT_CUPTI_RECORDS": records}
             if is_late:
                 own["TRACEKIT_CUPTI_RANGE"] = "cudaProfilerApi"
             found.append(Way(f"  {name}", variables={**native, **own}))

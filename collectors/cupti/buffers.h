@@ -17,10 +17,9 @@ struct Filled {
 
 class Buffers {
  public:
-  // `bytes` is the size of each, `most` how many there may be.
-  Buffers(size_t bytes, size_t most) : bytes_(bytes), most_(most) {}
+  static constexpr size_t kBytes = 1 << 20;
 
-  size_t bytes() const { return bytes_; }
+  explicit Buffers(size_t most) : most_(most) {}
 
   // Returns an empty buffer; null if all are filled and wait, so that CUPTI drops
   // records, and counts them, rather than take more memory.
@@ -33,7 +32,7 @@ class Buffers {
     }
     if (made_ == most_) return nullptr;
     void* buffer = nullptr;
-    if (posix_memalign(&buffer, 8, bytes_) != 0) return nullptr;
+    if (posix_memalign(&buffer, 8, kBytes) != 0) return nullptr;
     ++made_;
     return static_cast<uint8_t*>(buffer);
   }
@@ -59,7 +58,6 @@ class Buffers {
 
  private:
   std::mutex mutex_;
-  const size_t bytes_;
   const size_t most_;
   size_t made_ = 0;
   std::vector<uint8_t*> empty_;

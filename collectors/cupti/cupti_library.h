@@ -25,8 +25,6 @@ struct CuptiLibrary {
 // Missing from older versions.
 #define TRACEKIT_CUPTI_OPTIONAL(X)                                                  \
   X(cuptiSetThreadIdType)                                                           \
-  X(cuptiActivitySetAttribute)                                                      \
-  X(cuptiActivityRegisterTimestampCallback)                                         \
   X(cuptiActivityEnableRuntimeApi)                                                  \
   X(cuptiActivityEnableDriverApi)
 

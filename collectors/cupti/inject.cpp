@@ -11,7 +11,6 @@
 // TRACEKIT_CUPTI_SYNC    `on`: also records of waits, beside the calls that wait
 // TRACEKIT_CUPTI_MEMORY  `on`: also records of allocations
 // TRACEKIT_CUPTI_RECORDS the kinds of records to take, instead: kernel,memcpy,...
-// TRACEKIT_CUPTI_TRY     other ways to collect, for benchmarks/collector_overhead.py
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -23,7 +22,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -85,8 +83,6 @@ bool names(const std::string& setting, const char* word) {
   return ("," + setting + ",").find("," + std::string(word) + ",") != std::string::npos;
 }
 
-bool is_tried(const char* word) { return names(setting("TRACEKIT_CUPTI_TRY"), word); }
-
 bool is_recorded(const std::string& record) {
   const std::string wanted = setting("TRACEKIT_CUPTI_RECORDS");
   if (!wanted.empty()) return names(wanted, record.c_str());
@@ -139,17 +135,7 @@ struct Collector {
       : cupti(library),
         file(path, facts_of(library)),
         records(library, file),
-        buffers(is_tried("big") ? 8 << 20 : 1 << 20,
-                is_tried("big") ? most_buffers / 8 : most_buffers) {
-    if (is_tried("prefault")) {
-      std::deque<uint8_t*> taken;
-      while (taken.size() < 16) {
-        taken.push_back(buffers.take());
-        std::memset(taken.back(), 1, buffers.bytes());
-      }
-      for (uint8_t* one : taken) buffers.give_back(one);
-    }
-  }
+        buffers(most_buffers) {}
 
   // Chooses what is recorded, and records it from now on.
   void enable() {
@@ -194,17 +180,14 @@ struct Collector {
       const bool named =
           cupti.cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS && name;
       unnamed = named ? 0 : unnamed + 1;
-      if (named && is_essential_call(name) &&
-          (!is_tried("launches") || std::strstr(name, "LaunchKernel"))) {
-        enable_call(id, on);
-      }
+      if (named && is_essential_call(name)) enable_call(id, on);
     }
   }
 
   void drain() {
     Filled filled{};
     while (buffers.next(filled)) {
-      if (!is_tried("discard")) records.add(filled.buffer, filled.valid_bytes);
+      records.add(filled.buffer, filled.valid_bytes);
       buffers.give_back(filled.buffer);
     }
   }
@@ -249,7 +232,7 @@ void CUPTIAPI on_request(uint8_t** buffer, size_t* bytes, size_t* most_records) 
   Collector* collector = g_collector.load();
   *most_records = 0;
   *buffer = collector ? collector->buffers.take() : nullptr;
-  *bytes = *buffer ? collector->buffers.bytes() : 0;
+  *bytes = *buffer ? Buffers::kBytes : 0;
 }
 
 void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
@@ -291,7 +274,7 @@ void write_until_stopped(Collector* collector) {
     }
     sem_timedwait(&g_wake, &until);
     collector->drain();
-    if (utc_ns() - flushed >= 3 * kWakeNs && !is_tried("noflush")) {
+    if (utc_ns() - flushed >= 3 * kWakeNs) {
       collector->flush(0);
       flushed = utc_ns();
     }
@@ -343,28 +326,6 @@ void finish() {
   g_collector = nullptr;
 }
 
-uint64_t CUPTIAPI clock_ns() { return static_cast<uint64_t>(utc_ns()); }
-
-void try_attributes(const CuptiLibrary& cupti) {
-  constexpr struct {
-    const char* word;
-    int attribute;
-    uint8_t value;
-  } kTried[] = {{"zeroed", 5, 1}, {"pinned", 8, 1}, {"shared", 9, 0}, {"own", 9, 1}};
-  if (is_tried("clock")) {
-    const CUptiResult done = cupti.cuptiActivityRegisterTimestampCallback(clock_ns);
-    fprintf(stderr, "tracekit: clock gave %d\n", done);
-  }
-  for (const auto& one : kTried) {
-    if (!is_tried(one.word)) continue;
-    size_t size = sizeof one.value;
-    uint8_t value = one.value;
-    const CUptiResult done = cupti.cuptiActivitySetAttribute(
-        static_cast<CUpti_ActivityAttribute>(one.attribute), &size, &value);
-    fprintf(stderr, "tracekit: %s gave %d\n", one.word, done);
-  }
-}
-
 std::string free_path(const std::string& folder) {
   // A program that another one became has the same process id.
   const std::string stem = folder + "/process-" + std::to_string(getpid());
@@ -386,14 +347,13 @@ bool start() {
       new Collector(*cupti, free_path(folder),
                     asked > 0 ? static_cast<size_t>(asked) : kMostBuffers);
   if (!collector->file.is_open()) return false;
-  if (cupti->cuptiSetThreadIdType && !is_tried("pthreadid")) {
+  if (cupti->cuptiSetThreadIdType) {
     cupti->cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   }
   sem_init(&g_wake, 0, 0);
   g_collector = collector;
-  try_attributes(*cupti);
   CUpti_SubscriberHandle subscriber{};
-  if (!is_tried("nosubscriber")) cupti->cuptiSubscribe(&subscriber, on_call, nullptr);
+  cupti->cuptiSubscribe(&subscriber, on_call, nullptr);
   cupti->cuptiActivityRegisterCallbacks(on_request, on_complete);
   if (setting("TRACEKIT_CUPTI_RANGE") == "cudaProfilerApi") {
     for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,

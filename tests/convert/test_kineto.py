@@ -34,7 +34,7 @@ def test_a_recorded_trace(capture: Path, tmp_path: Path) -> None:
     origin = tomllib.loads((capture.parent / f"{stem}.origin.toml").read_text())
     assert {t: run.manifest.rows(t) for t in origin["rows"]} == origin["rows"]
     assert run.manifest.gpus == [origin["gpu"]]
-    assert not run.manifest.skipped
+    assert [(n.what, n.count) for n in run.manifest.skipped] == [("instant", 2)]
     assert not run.manifest.repaired
     events = exact_events(capture)
     work = [

@@ -136,3 +136,21 @@ def test_a_newer_version_and_a_damaged_start_are_refused(tmp_path: Path) -> None
     path.write_text('{"tracekit_samples":1, "gpus": ')
     with pytest.raises(UnreadableTraceError, match="damaged in its first line"):
         convert([path], tmp_path / "net.run")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"t": 99999999999999999999, "cpu_s": [1]}',
+        '{"t": -1, "cpu_s": [1]}',
+        '{"t": 1, "x": ' + "[" * 10_000 + "]" * 10_000 + "}",
+    ],
+    ids=["beyond 64 bits", "negative", "deep"],
+)
+def test_a_line_that_cannot_be_costs_itself(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "net.samples.jsonl"
+    good = '{"t": 5, "tree_s": 0.5}'
+    path.write_text(f'{{"tracekit_samples": 1}}\n{line}\n{good}\n')
+    run = convert([path], tmp_path / "net.run")
+    assert run.manifest.rows("counter_sample") == 1
+    assert [(n.what, n.count) for n in run.manifest.skipped] == [("line", 1)]

@@ -36,6 +36,7 @@ _TOKEN = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}]')
 _TOP = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]')
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BLANK = b" \t\r\n,"
+_OPEN, _CLOSE = b"[]"
 _NO_BLANK = re.compile(rb"[^ \t\r\n,]")
 # Blanks and the mark of UTF-8 that some editors write.
 _BEFORE = b" \t\r\n\xef\xbb\xbf"
@@ -78,17 +79,19 @@ class EventStream:
         rest = self._rest
         lost = False
         while not self._ended:
-            data = self._file.read(CHUNK)
-            if not data:
+            text = self._read_after(rest)
+            if text is None:
                 break
-            rest += data
             if lost:
-                found = _BOUNDARY.search(rest)
+                found = _BOUNDARY.search(text)
                 if found is None:
-                    rest = rest[-_CUT_WINDOW:]
+                    rest = bytes(text[-_CUT_WINDOW:])
                     continue
-                rest, lost = rest[found.end() :], False
-            events, rest = self._decode(rest)
+                # What comes before the boundary stays in its place, as blanks.
+                text[: found.end()] = b" " * found.end()
+                lost = False
+            events, rest = self._decode(text)
+            del text
             yield events
             # Before the next chunk is decoded: two of them need not be held.
             del events
@@ -98,7 +101,7 @@ class EventStream:
                 )
                 rest, lost = rest[-_CUT_WINDOW:], True
         if not self._ended and not lost:
-            events, rest = self._decode(rest)
+            events, rest = self._decode(bytearray(b" " + rest))
             yield events
         if not self._ended and not lost:
             yield self._decode_apart(rest, final=True)[0]
@@ -109,6 +112,18 @@ class EventStream:
             self._log.diagnose(
                 "warning", "the trace is cut short: its list of events is not closed"
             )
+
+    def _read_after(self, rest: bytes) -> bytearray | None:
+        """Return a blank, `rest` and the next chunk, or None at the end of the file."""
+        begin = 1 + len(rest)
+        text = bytearray(begin + CHUNK)
+        text[:begin] = b" " + rest
+        with memoryview(text) as view:
+            size = self._file.readinto(view[begin:])
+        if not size:
+            return None
+        del text[begin + size :]
+        return text
 
     def _find_events(self) -> bytes:
         """Read up to the first event and return what was read beyond."""
@@ -134,23 +149,31 @@ class EventStream:
                     self._log.skip("metadata", "too long to be kept")
                 text, lost = text[-_CUT_WINDOW:], True
 
-    def _decode(self, text: bytes) -> tuple[list[Event], bytes]:
-        """Decode the whole events in `text`; return them and what is left."""
+    def _decode(self, text: bytearray) -> tuple[list[Event], bytes]:
+        """Decode the whole events in `text`; return them and what is left.
+
+        The text begins with a blank. Brackets are put around the events where they
+        stand: a copy of the text would cost as much as its reading.
+        """
         cut = _last_boundary(text)
         if cut is not None:
             end, following = cut
+            found = _NO_BLANK.search(text)
+            assert found is not None
+            start = found.start() - 1
+            events: list[Event] | None
+            before, after = text[start], text[end]
+            text[start], text[end] = _OPEN, _CLOSE
             try:
-                start = _NO_BLANK.search(text)
-                assert start is not None
-                whole = memoryview(text)[start.start() : end]
-                events = self._whole(b"".join((b"[", whole, b"]")))
+                events = self._whole(memoryview(text)[start : end + 1])
             except _INVALID:
-                pass
-            else:
-                return events, text[following:]
-        return self._decode_apart(text, final=False)
+                events = None
+            text[start], text[end] = before, after
+            if events is not None:
+                return events, bytes(memoryview(text)[following:])
+        return self._decode_apart(bytes(text), final=False)
 
-    def _whole(self, text: bytes) -> list[Event]:
+    def _whole(self, text: memoryview) -> list[Event]:
         if self._unruly < _MOST_UNRULY:
             try:
                 events = decode_by_rule(text)
@@ -293,7 +316,7 @@ def _plain_start(text: bytes) -> tuple[int, int] | None:
     return None if match is None else (match.start(), match.end())
 
 
-def _last_boundary(text: bytes) -> tuple[int, int] | None:
+def _last_boundary(text: bytearray) -> tuple[int, int] | None:
     """Return where the last event that is followed by another ends, and where that."""
     for start in (max(0, len(text) - _CUT_WINDOW), 0):
         found = deque(_BOUNDARY.finditer(text, start), maxlen=1)

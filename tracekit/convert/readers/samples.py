@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 import pyarrow as pa
@@ -43,7 +43,7 @@ class _Header(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    t: int | None = None
+    t: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
     cpu_s: list[float] = []
     tree_s: float | None = None
     tree_bytes: float | None = None
@@ -81,7 +81,7 @@ class _Samples:
         self._rank = rank_in_name(reading.name) or 0
         try:
             header = msgspec.json.decode(first, type=_Header)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise UnreadableTraceError(
                 f"{reading.name} is damaged in its first line: {error}",
                 hint="collect again",
@@ -117,7 +117,7 @@ class _Samples:
         for number, text in enumerate(lines, start=1):
             try:
                 line = decoder.decode(text)
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 # The last one was being written when the machine went down.
                 self._log.skip("line", "damaged or cut short")
                 continue
