@@ -283,6 +283,10 @@ def test_timelines_know_no_steps(collect: Collect) -> None:
 
 def test_an_interrupted_program_keeps_its_capture(tmp_path: Path) -> None:
     program = TRAIN.format(steps=2) + "import os; os.kill(os.getpid(), signal.SIGINT)"
-    done = train(tmp_path, "import signal\n" + program)
+    # A background job of a shell begins with the signal ignored.
+    handler = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    )
+    done = train(tmp_path, handler + program)
     assert done.returncode == -signal.SIGINT
     assert names(tmp_path)[-1] == "step1"
