@@ -1,6 +1,7 @@
 """PyTorch's profiler (Kineto), driven by `profiler.py`."""
 
 import importlib
+import os
 
 
 def prepare() -> None:
@@ -31,6 +32,8 @@ class Profiler:
         self._profile = None
         self._number = (settings.first or 0) - 1
         self._range = None
+        # A workload of tracekit's own marks its iterations itself.
+        self._marks = "TRACEKIT_WORKLOAD_RECORD" not in os.environ
 
     def watch_steps(self, step: object) -> None:
         """Call `step` after each update of the first optimizer that makes one."""
@@ -80,13 +83,16 @@ class Profiler:
     def open_step(self) -> None:
         """Mark that a step begins."""
         self._number += 1
+        if not self._marks:
+            return
         name = f"ProfilerStep#{self._number}"
         self._range = self._torch.autograd.profiler.record_function(name)
         self._range.__enter__()
 
     def close_step(self) -> None:
         """Mark that the step has ended."""
-        self._range.__exit__(None, None, None)
+        if self._range is not None:
+            self._range.__exit__(None, None, None)
 
 
 def _followed(call: object, after: object) -> object:

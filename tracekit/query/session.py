@@ -49,6 +49,8 @@ class Session:
 
     def __init__(self, runs: Sequence[Run], limits: Limits) -> None:
         self._macros: set[str] = set()
+        # Of which run and ranks a view is, by schema and name.
+        self._shown: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {}
         self._spill = tempfile.mkdtemp(prefix="tracekit-spill-")
         self.connection = duckdb.connect()
         try:
@@ -126,7 +128,12 @@ class Session:
         names: Iterable[str],
         extra: str,
     ) -> None:
-        wanted = with_reads(names)
+        # To make a view takes as long as to plan a query of it: those that the module
+        # before has asked for are there.
+        of = (str(run.path), tuple(ranks))
+        wanted = {
+            name for name in with_reads(names) if self._shown.get((schema, name)) != of
+        }
         for name, table in TABLES.items():
             if name in wanted:
                 rows = select_rows(run, table, ranks, extra)
@@ -135,6 +142,7 @@ class Session:
             if view.name in wanted:
                 sql = view.sql.replace("recorded.", f"{schema}.").rstrip(";")
                 self.execute(f"CREATE OR REPLACE VIEW {schema}.{view.name} AS {sql}")
+        self._shown |= {(schema, name): of for name in wanted}
 
     def _configure(self, runs: Sequence[Run], limits: Limits) -> None:
         # The engine checks a path as it is written and as it is found: files in a

@@ -1,12 +1,7 @@
 """What all workloads in TensorFlow share: device, precision, marks, updates."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
-
-# Its log of what it found on the machine is no output of a workload.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ["KERAS_BACKEND"] = "tensorflow"
 
 import keras
 import numpy as np
