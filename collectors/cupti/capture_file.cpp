@@ -56,6 +56,7 @@ constexpr Layout kLayouts[kKinds] = {
     {"context", "context_id:u device:u null_stream_id:u parent_context_id:u is_green:u"},
     {"clock", "cupti_ns:q utc_ns:q"},
     {"dropped", "records:q"},
+    {"refused", "activity:u error:u"},
 };
 
 // The type of each column of a kind, in order.

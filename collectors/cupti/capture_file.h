@@ -28,6 +28,7 @@ enum Kind : uint16_t {
   kContext,
   kClock,
   kDropped,
+  kRefused,
   kKinds,
 };
 

@@ -140,7 +140,7 @@ struct Collector {
   // Chooses what is recorded, and records it from now on.
   void enable() {
     for (const Recorded& one : kRecorded) {
-      if (is_recorded(one.name)) cupti.cuptiActivityEnable(one.kind);
+      if (is_recorded(one.name)) note_refusal(one.kind, cupti.cuptiActivityEnable(one.kind));
     }
     if (setting("TRACEKIT_CUPTI_GRAPHS") == "graph") {
       cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -198,10 +198,22 @@ struct Collector {
     drain();
     // Those since the last buffer that was handed over.
     count_dropped(nullptr, 0);
+    if (const uint64_t refusal = refused.exchange(0)) {
+      file.add(kRefused, {static_cast<int64_t>(refusal >> 32),
+                          static_cast<int64_t>(refusal & 0xffffffff)});
+    }
     const uint64_t lost = dropped.exchange(0);
     if (lost) file.add(kDropped, {static_cast<int64_t>(lost)});
     note_clock();
     file.flush();
+  }
+
+  // Kept until the next flush, and the first of several: `activity` 0 is all of them.
+  void note_refusal(uint64_t activity, CUptiResult error) {
+    uint64_t none = 0;
+    if (error != CUPTI_SUCCESS) {
+      refused.compare_exchange_strong(none, activity << 32 | static_cast<uint32_t>(error));
+    }
   }
 
   void count_dropped(CUcontext context, uint32_t stream) {
@@ -225,6 +237,7 @@ struct Collector {
   Records records;
   Buffers buffers;
   std::atomic<uint64_t> dropped{0};
+  std::atomic<uint64_t> refused{0};
   std::thread writer;
 };
 
@@ -353,7 +366,7 @@ bool start() {
   sem_init(&g_wake, 0, 0);
   g_collector = collector;
   CUpti_SubscriberHandle subscriber{};
-  cupti->cuptiSubscribe(&subscriber, on_call, nullptr);
+  collector->note_refusal(0, cupti->cuptiSubscribe(&subscriber, on_call, nullptr));
   cupti->cuptiActivityRegisterCallbacks(on_request, on_complete);
   if (setting("TRACEKIT_CUPTI_RANGE") == "cudaProfilerApi") {
     for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,

@@ -214,7 +214,9 @@ WITH
             )::BIGINT AS used_bytes
         FROM counter_sample
         WHERE
-            source = 'nvml' AND metric = 'memory_used' AND device_id IS NOT NULL
+            source IN ('cuda', 'nvml')
+            AND metric = 'memory_used'
+            AND device_id IS NOT NULL
     ),
     context AS (
         SELECT max(try_cast(value AS BIGINT)) AS bytes

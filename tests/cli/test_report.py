@@ -14,8 +14,9 @@ from tests.conftest import MakeRun
 from tests.report.test_html import Page
 from tests.support.command import run
 from tests.support.shared import ROOT
+from tracekit.api import reporting
 from tracekit.api.reporting import make_report
-from tracekit.api.sections import OUTLINE
+from tracekit.api.sections import OUTLINE, Outline
 from tracekit.convert import convert
 from tracekit.report.cells import cell
 from tracekit.report.formats import write_json, write_markdown
@@ -132,3 +133,16 @@ def test_a_place_that_cannot_be_written_is_one_line(
     ran = run(capfd, "report", run_of().path, "-o", tmp_path / "none" / "x.html")
     assert ran.status == 4
     assert "cannot be written" in ran.error
+
+
+def test_what_takes_too_long_on_a_large_run_says_how_to_ask_it(
+    run_of: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heavy = Outline("path", "Path", "About.", (), ("critical_path",), "", most_rows=1)
+    monkeypatch.setattr(reporting, "OUTLINE", (heavy,))
+    kernel = "process_id, device_id, stream_id, start_ns, end_ns\n0, 0, 7, 0, 5"
+    (section,) = make_report([run_of({"kernel": kernel + "\n0, 0, 7, 6, 7"})]).sections
+    assert section.exhibits == ()
+    assert any("takes too long on 2 kernels" in reason for reason in section.wanting)
+    (section,) = make_report([run_of({"kernel": kernel})]).sections
+    assert not any("takes too long" in reason for reason in section.wanting)

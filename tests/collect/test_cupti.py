@@ -241,6 +241,17 @@ def test_dropped_records_are_counted(record: Record) -> None:
     assert any(f"CUPTI dropped {lost:,} records" in text for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(35, "this user may not read GPU activity"), (999, "error 999")],
+)
+def test_what_cupti_refuses_is_told(record: Record, error: int, why: str) -> None:
+    run = converted(record("every", STAND_IN_REFUSES=str(error))[1])
+    assert "kernel" not in run.manifest.tables
+    texts = [row["text"] for row in rows(run, "diagnostic")]
+    assert any(f"CUPTI refused to record kernels: {why}" in text for text in texts)
+
+
 def test_a_crash_keeps_what_was_flushed(record: Record) -> None:
     status, capture = record("crash", 10)
     assert status == -signal.SIGSEGV

@@ -56,7 +56,19 @@ def make_report(runs: Sequence[Run], *, limits: Limits | None = None) -> Report:
 def _section(outline: Outline, session: ModuleSession, runs: Sequence[Run]) -> Section:
     exhibits: list[Exhibit] = []
     wanting: list[str] = []
-    for asked in _queries(outline):
+    listed = _queries(outline)
+    work = max(
+        run.manifest.rows("kernel") + run.manifest.rows("api_call") for run in runs
+    )
+    if outline.most_rows is not None and work > outline.most_rows:
+        wanting += [
+            f"{asked.query} takes too long on {work:,} kernels and calls: ask it of a "
+            f"part, tracekit query {asked.query} RUN --window FROM:TO"
+            for asked in listed
+            if asked not in outline.asked
+        ]
+        listed = [asked for asked in listed if asked in outline.asked]
+    for asked in listed:
         exhibit = answer(asked, session, runs)
         if exhibit.table.num_rows:
             exhibits.append(exhibit)

@@ -32,6 +32,8 @@ class Outline:
         asked: Its queries.
         areas: Areas whose other queries are shown as well.
         collect: What records the data, where none of it is there.
+        most_rows: Kernels and calls of a run above which the queries of `areas` take
+            too long for a report; None for any number.
     """
 
     key: str
@@ -40,6 +42,7 @@ class Outline:
     asked: tuple[Asked, ...]
     areas: tuple[str, ...] = ()
     collect: str = ""
+    most_rows: int | None = None
 
 
 _MANY = {"limit": "200"}
@@ -220,6 +223,7 @@ OUTLINE: tuple[Outline, ...] = (
         (),
         areas=("critical_path", "whatif"),
         collect=_NSYS,
+        most_rows=300_000,
     ),
     Outline(
         "host",

@@ -99,6 +99,12 @@ def collect(
     counters: Counters = False,
     like: Like = None,
     top: Top = None,
+    memory: Annotated[
+        bool,
+        typer.Option(
+            "--memory", help="What PyTorch's memory holds, instead of a timeline."
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -129,6 +135,11 @@ def collect(
     """
     from tracekit.tools.nsys import find_nsys
 
+    if memory and (profiler is not None or counters):
+        raise UsageError(
+            "--memory records by itself, without a profiler beside it",
+            hint="leave --with and --counters out, and collect a timeline by itself",
+        )
     if profiler is None:
         profiler = Profiler.NSYS if find_nsys() else Profiler.CUPTI
     if list_presets:
@@ -143,7 +154,7 @@ def collect(
         profiler, like, top, counters=counters, no_convert=no_convert
     )
     one = Tracing(
-        collector(profiler),
+        collector("memory" if memory else profiler),
         range_=CaptureRange.parse(range_),
         converts=not no_convert,
         counters=counters,

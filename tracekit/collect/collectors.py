@@ -15,6 +15,7 @@ COLLECTORS = {
     "mxnet": ("tracekit.collect.frameworks", "mxnet"),
     "cntk": ("tracekit.collect.frameworks", "cntk"),
     "cupti-python": ("tracekit.collect.cupti_python", "collect"),
+    "memory": ("tracekit.collect.memory", "collect"),
 }
 
 

@@ -83,7 +83,14 @@ _MORE = {
         "is_green",
     ),
     "dropped": ("records",),
+    "refused": ("activity", "error"),
 }
+_REFUSALS = {
+    35: "this user may not read GPU activity (the driver keeps it for the "
+    "administrator)",
+    39: "another profiler has the GPU records of the process",
+}
+_ACTIVITIES = {0: "anything", 1: "copies", 2: "fills", 10: "kernels", 11: "NVTX ranges"}
 
 
 class Process:
@@ -114,6 +121,7 @@ class Process:
         self.dropped = 0
         self.unpaired = 0
         self.incomplete: Counter[str] = Counter()
+        self.refusals: list[str] = []
         self._device_of = device_of
         self._thread_of = thread_of
         self._rows = rows
@@ -146,6 +154,8 @@ class Process:
                 yield self._batch(_TABLES[block.kind], block)
             elif block.kind == "dropped":
                 self.dropped += pc.sum(block.rows.column("records")).as_py()
+            elif block.kind == "refused":
+                self.refusals += map(_refusal, block.rows.to_pylist())
             elif block.kind == "marker":
                 for row in block.rows.to_pylist():
                     self._mark(row)
@@ -366,3 +376,9 @@ def _signed(columns: Columns) -> Columns:
         name: column.cast(pa.int64()) if column.type == pa.uint32() else column
         for name, column in columns.items()
     }
+
+
+def _refusal(row: dict[str, Any]) -> str:
+    what = _ACTIVITIES.get(row["activity"], f"activity {row['activity']}")
+    why = _REFUSALS.get(row["error"], f"error {row['error']}")
+    return f"CUPTI refused to record {what}: {why}"

@@ -21,6 +21,7 @@ from tracekit.convert.readers.rocprofv3_json import Rocprofv3JsonReader
 from tracekit.convert.readers.samples import SamplesReader
 from tracekit.convert.readers.tensorflow_trace import TensorflowTraceReader
 from tracekit.convert.readers.torch_execution_trace import TorchExecutionTraceReader
+from tracekit.convert.readers.torch_memory import TorchMemoryReader
 from tracekit.convert.readers.torch_memory_timeline import (
     TorchMemoryTimelineReader,
 )
@@ -52,6 +53,7 @@ READERS: tuple[Reader, ...] = (
     NcuCsvReader(),
     NvprofCsvReader(),
     TorchExecutionTraceReader(),
+    TorchMemoryReader(),
     TorchSnapshotReader(),
     TorchMemoryTimelineReader(),
     WorkloadReader(),

@@ -191,6 +191,8 @@ class _Capture:
 
     def _tell_losses(self, process: Process) -> None:
         file = process.file
+        for refusal in process.refusals:
+            self._log.diagnose("error", f"{file.name}: {refusal}")
         if process.dropped:
             self._log.skip(
                 "record", "dropped by CUPTI, no buffer was free", process.dropped
