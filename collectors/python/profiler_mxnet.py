@@ -43,6 +43,8 @@ class Profiler:
         """Call `step` after each update of Gluon's trainer, and of the module API."""
         mxnet = self._mxnet
         _follow(mxnet.gluon.Trainer, "step", step)
+        # What clips or gathers gradients updates by itself.
+        _follow(mxnet.gluon.Trainer, "update", step)
         _follow(mxnet.module.Module, "update", step)
 
     def warm_up(self) -> None:

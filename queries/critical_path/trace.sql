@@ -14,6 +14,9 @@
 -- where the capture has them; otherwise they are told by the calls. Other ranks are not
 -- looked at: a communication kernel that waits for them is on the path itself.
 --
+-- Measured: about 3 s of CPU time for each 100,000 kernels of the step, so a window of
+-- millions of kernels without steps takes minutes; `--window` makes it shorter.
+--
 -- reads:
 --   stable_step   rows
 --   user_process  rows

@@ -112,6 +112,12 @@ def test_steps_are_recorded_alone(
     assert names(tmp_path) == expected
 
 
+def test_updates_after_gradients_were_clipped_are_steps(tmp_path: Path) -> None:
+    program = TRAIN.format(steps=3).replace(".step(number)", ".update(number)")
+    assert train(tmp_path, program).returncode == 0
+    assert names(tmp_path) == ["step0", "step1", "step2"]
+
+
 def test_steps_that_never_come_are_told(tmp_path: Path) -> None:
     assert train(tmp_path, TRACEKIT_PROFILER_STEPS="7:9").returncode == 0
     told = events(tmp_path / "captures")
@@ -277,6 +283,10 @@ def test_timelines_know_no_steps(collect: Collect) -> None:
 
 def test_an_interrupted_program_keeps_its_capture(tmp_path: Path) -> None:
     program = TRAIN.format(steps=2) + "import os; os.kill(os.getpid(), signal.SIGINT)"
-    done = train(tmp_path, "import signal\n" + program)
+    # A background job of a shell begins with the signal ignored.
+    handler = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    )
+    done = train(tmp_path, handler + program)
     assert done.returncode == -signal.SIGINT
     assert names(tmp_path)[-1] == "step1"

@@ -72,6 +72,19 @@ def test_a_window_cuts_the_time_but_not_what_comes_next(query_rows: QueryRows) -
     assert row["launch_in_flight_ns"] == 3
 
 
+def test_a_range_has_causes_of_its_own(query_rows: QueryRows) -> None:
+    ranges = """
+        process_id, thread_id, kind,     text,    start_ns, end_ns
+        0,          0,         push_pop, forward,       12,     38
+        0,          0,         push_pop, other,         40,     50
+    """
+    rows = query_rows(
+        "gpu.idle_attribution", TABLES, window="range:forward", annotation=ranges
+    )
+    assert rows == query_rows("gpu.idle_attribution", TABLES, window="12:38")
+    assert sum(rows[0][cause] for cause in CAUSES) == rows[0]["not_computing_ns"] == 26
+
+
 def test_with_graphs_all_that_ran_is_work(query_rows: QueryRows) -> None:
     gpu = "process_id, device_id, start_ns, end_ns"
     (row,) = query_rows(

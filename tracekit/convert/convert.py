@@ -18,6 +18,7 @@ from tracekit.convert.beside import HeldSamples
 from tracekit.convert.bundle import Found, found_in
 from tracekit.convert.capture import Fingerprint, check_exists, fingerprint, stem
 from tracekit.convert.clocks import Align, ClockAligner
+from tracekit.convert.counters.devices import filled
 from tracekit.convert.counters.held import HeldCounters
 from tracekit.convert.numbering import Numbering
 from tracekit.convert.readers.base import Batch, CaptureLog, RankFacts, Reading
@@ -143,6 +144,8 @@ class _Conversion:
         self._outside = Counter[str]()
         self._used_devices: set[int] = set()
         self._device_names: dict[int, str] = {}
+        # Written at the end: counters may tell more of a GPU than its timeline.
+        self._devices: list[tuple[int, pa.RecordBatch]] = []
         self._window: tuple[int, int] | None = None
         self._rows = 0
         self._redactor = Redactor(request.redact)
@@ -200,8 +203,15 @@ class _Conversion:
         self._executions.release(
             self._ranks, self._writer, self._redactor.rows, self._write
         )
+        counted = self._counters.devices()
+        for rank, rows in self._devices:
+            self._write("device", rank, filled(rows, counted))
         joined = self._counters.release(
-            self._writer.complete, min(self._ranks), self._device_names, self._write
+            self._writer.complete,
+            min(self._ranks),
+            self._device_names,
+            self._write,
+            has_devices=bool(self._devices),
         )
         self._write_clocks()
         self._write_diagnoses()
@@ -315,6 +325,9 @@ class _Conversion:
             self._clocks.look(batch.rank, rows)
         elif table.name == "kernel_metric":
             self._counters.hold(log, batch._replace(rows=rows))
+            return
+        elif table.name == "device":
+            self._devices.append((batch.rank, rows))
             return
         elif table.name in _GPU_TABLES:
             self._note_activity(rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,12 +26,24 @@ class HeldCounters:
             self._held.append((log, []))
         self._held[-1][1].append(batch)
 
+    def devices(self) -> list[dict[str, Any]]:
+        """Return what was held of GPUs."""
+        return [
+            row
+            for _, batches in self._held
+            for batch in batches
+            if batch.table == "device"
+            for row in batch.rows.to_pylist()
+        ]
+
     def release(
         self,
         complete: Callable[[str], dict[int, Path]],
         rank: int,
         device_names: Mapping[int, str],
         write: Write,
+        *,
+        has_devices: bool,
     ) -> list[Joined]:
         """Write what was held, counters matched to kernels, and say how they matched.
 
@@ -39,6 +52,7 @@ class HeldCounters:
             rank: Where rows that belong to no kernel go.
             device_names: Names of the GPUs of the timelines.
             write: Takes table, rank and rows.
+            has_devices: Whether the timelines list their GPUs.
         """
         if not self._held:
             return []
@@ -66,7 +80,7 @@ class HeldCounters:
             for batch in batches:
                 if batch.table == "device":
                     _compare(batch.rows, device_names, log)
-                    if not device_names:
+                    if not has_devices:
                         write("device", batch.rank, _new(batch.rows, listed))
                 elif batch.table != "kernel_metric":
                     write(batch.table, rank, batch.rows)
