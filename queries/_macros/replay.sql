@@ -20,10 +20,6 @@ AS TABLE (
             SELECT min(from_ns) AS origin_ns
             FROM stretch
         ),
-        times AS (
-            SELECT list(at_ns ORDER BY number) AS at_ns
-            FROM point
-        ),
         timed AS MATERIALIZED (
             SELECT
                 point.number,
@@ -41,12 +37,15 @@ AS TABLE (
                     WHEN point.at_ns > stretch.from_ns
                         THEN greatest(point.by_stream, point.by_event)
                 END AS by_work,
-                times.at_ns[point.by_launch + 1] AS launch_ns,
-                times.at_ns[greatest(point.by_stream, point.by_event) + 1] AS work_ns,
-                times.at_ns[point.by_own + 1] AS own_ns
+                launched.at_ns AS launch_ns,
+                worked.at_ns AS work_ns,
+                own.at_ns AS own_ns
             FROM point
             INNER JOIN stretch ON point.key = stretch.key
-            CROSS JOIN times
+            LEFT JOIN point AS launched ON point.by_launch = launched.number
+            LEFT JOIN point AS worked
+                ON greatest(point.by_stream, point.by_event) = worked.number
+            LEFT JOIN point AS own ON point.by_own = own.number
         ),
         delay AS (
             SELECT
@@ -118,19 +117,27 @@ AS TABLE (
                     AS different
             FROM lists
         ),
+        -- A row each: a list beside the rows of a join would be there once a row.
+        moved AS MATERIALIZED (
+            SELECT
+                unnest(range(len(same))) AS number,
+                unnest(same) AS same_ns,
+                unnest(different) AS different_ns
+            FROM replays
+        ),
         -- The step's work, and the last call before the host's end.
         last_work AS (
             SELECT
                 timed.key,
                 max(timed.at_ns) AS at_ns,
-                max(replays.same[timed.number + 1]) AS same_ns,
-                max(replays.different[timed.number + 1]) AS different_ns
+                max(moved.same_ns) AS same_ns,
+                max(moved.different_ns) AS different_ns
             FROM timed
             INNER JOIN work
                 ON
                     timed.item = work.item
                     AND coalesce(work.call_start_ns, work.start_ns) >= work.from_ns
-            CROSS JOIN replays
+            INNER JOIN moved ON timed.number = moved.number
             WHERE timed.is_gpu AND timed.is_end
             GROUP BY timed.key
         ),
@@ -150,7 +157,7 @@ AS TABLE (
         greatest(
             coalesce(
                 stretch.to_ns - last_call.at_ns
-                + replays.same[last_call.number + 1] + origin.origin_ns,
+                + moved.same_ns + origin.origin_ns,
                 CASE WHEN last_work.at_ns IS NULL THEN stretch.to_ns END
             ),
             last_work.same_ns + origin.origin_ns
@@ -158,14 +165,14 @@ AS TABLE (
         greatest(
             coalesce(
                 stretch.to_ns - last_call.at_ns
-                + replays.different[last_call.number + 1] + origin.origin_ns,
+                + moved.different_ns + origin.origin_ns,
                 CASE WHEN last_work.at_ns IS NULL THEN stretch.to_ns END
             ),
             last_work.different_ns + origin.origin_ns
         ) - stretch.from_ns AS predicted_ns
     FROM stretch
-    CROSS JOIN replays
     CROSS JOIN origin
     LEFT JOIN last_work ON stretch.key = last_work.key
     LEFT JOIN last_call ON stretch.key = last_call.key
+    LEFT JOIN moved ON last_call.number = moved.number
 );
