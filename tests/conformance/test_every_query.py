@@ -74,8 +74,7 @@ def test_queries_answer_or_say_what_they_lack(
     except MissingToolError as error:
         pytest.skip(str(error))
     wrong: list[str] = []
-    # One thread: such small tables cost more to share out than to read. Where there are
-    # no steps whatif.kernel replays the whole run, and 20,000 kernels take over 1 GB.
+    # One thread: such small tables cost more to share out than to read.
     limits = Limits(threads=1)
     with ModuleSession([run], limits=limits) as session:
         for name in module_names():
