@@ -27,6 +27,7 @@ WITH
             count(*) AS steps,
             count(DISTINCT process_id) AS processes,
             CASE WHEN bool_and(samples IS NOT NULL) THEN sum(samples) END AS samples,
+            median(end_ns - start_ns) AS step_ns,
             min(unit) AS unit,
             min(source) AS source
         FROM recorded.stable_step
@@ -199,14 +200,34 @@ WITH
                     sample.metric ASC
             ) = 1
     ),
-    unprofiled AS (
+    -- CPU time grows: of each machine what was used between the first and the last
+    -- sample of the window, over the time between the two.
+    machine_cpu AS (
         SELECT
-            max(try_cast(value AS DOUBLE)) FILTER (
-                WHERE key = 'unprofiled.samples_per_second'
-            ) AS samples_per_second,
-            max(try_cast(value AS DOUBLE)) FILTER (WHERE key = 'unprofiled.step_ns')
-                AS step_ns
+            (
+                max_by(sample.value, sample.time_ns)
+                - min_by(sample.value, sample.time_ns)
+            )
+            * 1e9
+            / nullif(max(sample.time_ns) - min(sample.time_ns), 0) AS busy_cores
+        FROM recorded.counter_sample AS sample
+        INNER JOIN span
+            ON sample.time_ns >= span.start_ns AND sample.time_ns <= span.end_ns
+        WHERE
+            sample.source = 'cpu' AND sample.metric = 'CPU time'
+            AND sample.instance = 'process tree' AND sample.unit = 's'
+        GROUP BY sample.host
+    ),
+    sampled_cpu AS (
+        SELECT
+            sum(busy_cores) AS busy_cores,
+            count(*) AS machines
+        FROM machine_cpu
+    ),
+    unprofiled AS (
+        SELECT max(try_cast(value AS DOUBLE)) AS step_ns
         FROM recorded.run_fact
+        WHERE key = 'baseline.step_median_ns'
     ),
     metric AS (
         SELECT
@@ -309,16 +330,34 @@ WITH
             'cpu_utilization' AS metric,
             NULL AS device_id,
             NULL AS memory_class,
-            slice.tree_ns
-            / nullif(core.cores * (span.end_ns - span.start_ns), 0) AS value,
-            '1' AS unit,
-            'scheduling' AS source,
             CASE
-                WHEN slice.tree_ns IS NULL THEN 'scheduling of the CPU was not recorded'
+                WHEN slice.tree_ns IS NOT NULL
+                    THEN
+                        slice.tree_ns
+                        / nullif(core.cores * (span.end_ns - span.start_ns), 0)
+                ELSE
+                    sampled_cpu.busy_cores
+                    / nullif(core.cores * sampled_cpu.machines, 0)
+            END AS value,
+            '1' AS unit,
+            CASE
+                WHEN slice.tree_ns IS NOT NULL THEN 'scheduling'
+                ELSE 'sampled CPU time'
+            END AS source,
+            CASE
+                WHEN slice.tree_ns IS NOT NULL THEN NULL
+                WHEN sampled_cpu.machines = 0
+                    THEN
+                        'neither scheduling nor CPU time in the window was recorded: '
+                        || 'tracekit collect samples it'
+                WHEN sampled_cpu.busy_cores IS NULL
+                    THEN 'the window holds one sample of CPU time, and two are needed'
+                WHEN core.cores IS NULL THEN 'the cores were not recorded'
             END AS reason
         FROM slice
         CROSS JOIN core
         CROSS JOIN span
+        CROSS JOIN sampled_cpu
         UNION ALL
         SELECT
             8 AS place,
@@ -395,12 +434,19 @@ WITH
             'unprofiled_throughput' AS metric,
             NULL AS device_id,
             NULL AS memory_class,
-            unprofiled.samples_per_second AS value,
+            stable.samples
+            * 1e9
+            * stable.processes
+            / nullif(stable.steps * unprofiled.step_ns, 0) AS value,
             coalesce(stable.unit, 'samples') || '/s' AS unit,
-            'run without the profiler' AS source,
+            'median step without the profiler' AS source,
             CASE
-                WHEN unprofiled.samples_per_second IS NULL
-                    THEN 'no run without the profiler was taken'
+                WHEN unprofiled.step_ns IS NULL
+                    THEN
+                        'no run without the profiler was taken: '
+                        || 'tracekit collect --baseline'
+                WHEN stable.samples IS NULL
+                    THEN 'the samples of a step are not recorded'
             END AS reason
         FROM unprofiled
         CROSS JOIN stable
@@ -410,24 +456,15 @@ WITH
             'profiler_slowdown' AS metric,
             NULL AS device_id,
             NULL AS memory_class,
-            coalesce(
-                unprofiled.samples_per_second
-                * (stable.end_ns - stable.start_ns)
-                / nullif(stable.samples * 1e9, 0),
-                (stable.end_ns - stable.start_ns)
-                * greatest(stable.processes, 1)
-                / nullif(stable.steps, 0)
-                / nullif(unprofiled.step_ns, 0)
-            ) AS value,
+            stable.step_ns / nullif(unprofiled.step_ns, 0) AS value,
             '1' AS unit,
-            'run without the profiler' AS source,
+            'median steps with and without the profiler' AS source,
             CASE
+                WHEN unprofiled.step_ns IS NULL
+                    THEN
+                        'no run without the profiler was taken: '
+                        || 'tracekit collect --baseline'
                 WHEN stable.steps = 0 THEN 'no steps are known'
-                WHEN
-                    unprofiled.samples_per_second IS NULL AND unprofiled.step_ns IS NULL
-                    THEN 'no run without the profiler was taken'
-                WHEN unprofiled.step_ns IS NULL AND stable.samples IS NULL
-                    THEN 'the samples of a step are not recorded'
             END AS reason
         FROM unprofiled
         CROSS JOIN stable

@@ -5,10 +5,10 @@
 -- counters, CPU utilization, and memory at the moment of the peak by class; with
 -- them the utilization of tensor cores, which the paper's GPUs did not have, and energy
 -- a sample where power was sampled. Over the stable steps; over all GPU activity where
--- no steps are known; memory over the run. The facts unprofiled.samples_per_second and
--- unprofiled.step_ns (run_fact) say how fast the same program was without the profiler:
--- profiler_slowdown is the time it took with, over the time without. What was not
--- recorded is NULL with the reason.
+-- no steps are known; memory over the run. CPU utilization is from scheduling where it
+-- was recorded, else from sampled CPU time of the processes. profiler_slowdown is the
+-- median step with the profiler over the one without, which collect --baseline measures
+-- (baseline.step_median_ns in run_fact). What was not recorded is NULL with the reason.
 --
 -- reads:
 --   training_metric  lookup

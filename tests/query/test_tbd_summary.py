@@ -1,7 +1,5 @@
 """tbd.summary: the paper's metrics, each with its source and window."""
 
-import pytest
-
 from tests.conftest import QueryRows
 from tests.support.counters import DEVICE, counters, fp32
 from tests.support.tables import Row
@@ -155,22 +153,40 @@ def test_one_metric_of_power_counts(query_rows: QueryRows) -> None:
     assert found["energy_per_sample"]["value"] == round(200 * 2.2e-6 / 64, 3)
 
 
-@pytest.mark.parametrize(
-    ("fact", "slowdown"),
-    [
-        # 64 images in 2,000 ns; the program alone had 40 million a second.
-        ("unprofiled.samples_per_second, 40000000", 40e6 * 2000e-9 / 64),
-        ("unprofiled.step_ns, 800", 1000 / 800),
-    ],
-)
-def test_the_run_without_the_profiler(
-    query_rows: QueryRows, fact: str, slowdown: float
-) -> None:
-    rows = query_rows(NAME, step=STEP, kernel=KERNEL, run_fact=f"key, value\n{fact}")
-    found = by_metric(rows)
-    assert found["profiler_slowdown"]["value"] == round(slowdown, 3)
-    throughput = found["unprofiled_throughput"]
-    assert (throughput["value"] is None) == (throughput["reason"] is not None)
+def test_the_run_without_the_profiler(query_rows: QueryRows) -> None:
+    fact = "key, value\nbaseline.step_median_ns, 800"
+    found = by_metric(query_rows(NAME, step=STEP, kernel=KERNEL, run_fact=fact))
+    assert found["profiler_slowdown"]["value"] == 1000 / 800
+    # 32 images a step.
+    assert found["unprofiled_throughput"]["value"] == 32 / 800e-9
+    found = by_metric(query_rows(NAME, step=STEP, kernel=KERNEL))
+    for metric in ("profiler_slowdown", "unprofiled_throughput"):
+        assert found[metric]["value"] is None
+        assert "--baseline" in found[metric]["reason"]
+
+
+def test_sampled_cpu_time(query_rows: QueryRows) -> None:
+    # The window is 1,000 to 3,200: of the samples in it the first is at 1,100 and the
+    # last at 3,100, with 3,000 ns of CPU time between: 1.5 cores of 4.
+    samples = """
+        source, instance,     time_ns, metric,   unit, value
+        cpu,    process tree,     500, CPU time, s,    1.000000000
+        cpu,    process tree,    1100, CPU time, s,    1.000001000
+        cpu,    process tree,    2000, CPU time, s,    1.000003500
+        cpu,    process tree,    3100, CPU time, s,    1.000004000
+        cpu,    process tree,    3300, CPU time, s,    9
+        cpu,    system,          1100, CPU time, s,    5
+        cpu,    system,          3100, CPU time, s,    9
+    """
+    cores = "key, value\ncpu_cores, 4"
+    common = {"step": STEP, "kernel": KERNEL, "api_call": API_CALL, "run_fact": cores}
+    found = by_metric(query_rows(NAME, **common, counter_sample=samples))
+    row = found["cpu_utilization"]
+    assert (row["value"], row["source"]) == (0.375, "sampled CPU time")
+    one = "\n".join(samples.splitlines()[:4])
+    row = by_metric(query_rows(NAME, **common, counter_sample=one))["cpu_utilization"]
+    assert row["value"] is None
+    assert "two are needed" in row["reason"]
 
 
 def test_an_empty_run_has_no_numbers(query_rows: QueryRows) -> None:
