@@ -10,6 +10,7 @@ from tracekit.convert.readers import READERS
 
 # What each reader takes, the more telling pattern first.
 TAKEN_BY = {
+    "fixtures/cupti/*.cupti.zst": "cupti",
     "fixtures/tensorflow/*.xplane.pb.zst": "xplane",
     "fixtures/tensorflow/*.trace.json.gz": "tensorflow-trace",
     "fixtures/mxnet/*.json.zst": "mxnet",

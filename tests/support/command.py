@@ -23,6 +23,11 @@ _OTHER_USER = 65534
 ROOT = Path(__file__).resolve().parents[2]
 
 
+_HEEDS_CTRL_C = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+)
+
+
 @dataclass(frozen=True)
 class Ran:
     """What a command left: its status, and what it printed."""
@@ -68,7 +73,8 @@ def start(
         folder: Where to run it.
         out: Where its output goes.
     """
-    code = f"{before}\nfrom tracekit.cli import main\nmain()"
+    # A shell's background job, as this process may be, ignores Ctrl-C, and so would it.
+    code = f"{_HEEDS_CTRL_C}\n{before}\nfrom tracekit.cli import main\nmain()"
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
     return subprocess.Popen(
         [sys.executable, "-c", code, *(str(argument) for argument in arguments)],

@@ -274,6 +274,7 @@ ANSWERS: Mapping[str, Sequence[Row]] = {
     ],
     "memory_event": [
         {
+            "memory_event_id": number,
             "process_id": 0,
             "device_id": 0,
             "context_id": 1,
@@ -286,7 +287,9 @@ ANSWERS: Mapping[str, Sequence[Row]] = {
             "allocator": "cuda",
             "memory_kind": "device",
         }
-        for time, kind, correlation in ((300, "allocate", 8), (1700, "free", 9))
+        for number, (time, kind, correlation) in enumerate(
+            ((300, "allocate", 8), (1700, "free", 9))
+        )
     ],
     "counter_sample": [
         {
