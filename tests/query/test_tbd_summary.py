@@ -179,12 +179,21 @@ def test_sampled_cpu_time(query_rows: QueryRows) -> None:
         cpu,    system,          3100, CPU time, s,    9
     """
     cores = "key, value\ncpu_cores, 4"
-    common = {"step": STEP, "kernel": KERNEL, "api_call": API_CALL, "run_fact": cores}
-    found = by_metric(query_rows(NAME, **common, counter_sample=samples))
-    row = found["cpu_utilization"]
+
+    def cpu(counter_sample: str) -> Row:
+        rows = query_rows(
+            NAME,
+            step=STEP,
+            kernel=KERNEL,
+            api_call=API_CALL,
+            run_fact=cores,
+            counter_sample=counter_sample,
+        )
+        return by_metric(rows)["cpu_utilization"]
+
+    row = cpu(samples)
     assert (row["value"], row["source"]) == (0.375, "sampled CPU time")
-    one = "\n".join(samples.splitlines()[:4])
-    row = by_metric(query_rows(NAME, **common, counter_sample=one))["cpu_utilization"]
+    row = cpu("\n".join(samples.splitlines()[:4]))
     assert row["value"] is None
     assert "two are needed" in row["reason"]
 
